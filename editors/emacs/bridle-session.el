@@ -9,7 +9,7 @@
 ;; open; so whatever happens to a connection or to the daemon, the next one goes on behind the last
 ;; number, nothing is said twice and nothing is missed.  Faces (the transcript, the list of approvals)
 ;; are listeners.  What is still to come in the protocol has one function each: `bridle-session--piece',
-;; `bridle-session-grant', `bridle-session-record'.
+;; `bridle-session-grant', `bridle-session-why'.
 
 ;;; Code:
 
@@ -19,21 +19,29 @@
 
 (defcustom bridle-history-events 60
   "Events of a session that are fetched when it is opened; earlier ones on demand."
+  :group 'bridle
   :type 'integer)
 
 (defcustom bridle-render-rate 20
   "Updates a second that the daemon may send while an answer is under way."
+  :group 'bridle
   :type 'integer)
 
 (defcustom bridle-program "bridle"
   "The program `bridle', to start a daemon and for what the protocol lacks."
+  :group 'bridle
   :type 'string)
+
+(defcustom bridle-state-directory nil
+  "The state directory of the daemon, nil for the usual one."
+  :group 'bridle
+  :type '(choice (const :tag "The usual one" nil) directory))
 
 (defconst bridle-session--max-sayings 1024
   "Messages that may wait for their answer.")
 
 (defconst bridle-session--max-answered 512
-  "Answers to requests of the daemon that are kept, and names of requests that ended.")
+  "Answers to requests that are kept, and names of requests that ended.")
 
 (defconst bridle-session--max-questions 64
   "Questions that may be open in one session here.")
@@ -213,10 +221,12 @@ that a face shows for it.  Return what stands for it."
     (bridle-session--say-due session)
     saying))
 
-(defun bridle-session-prompt (session text &rest fields)
-  "Say TEXT in SESSION, with FIELDS of the payload beside it."
-  (bridle-session-say session `(:type :EVENT :payload (:sensor :user-prompt :text ,text ,@fields))
-                      :prompt text :callback (plist-get fields :callback)))
+(defun bridle-session-prompt (session text &optional fields callback)
+  "Say TEXT in SESSION, with the plist FIELDS beside it in the payload.
+CALLBACK is called with the payload of the answer."
+  (bridle-session-say session
+                      `(:type :EVENT :payload (:sensor :user-prompt :text ,text ,@fields))
+                      :prompt text :callback callback))
 
 (defun bridle-session-request (session target payload callback)
   "Ask TARGET, a keyword, of SESSION for PAYLOAD; CALLBACK gets the answer's."
@@ -513,29 +523,73 @@ CALLBACK is called with whether it was done, and a text."
            (funcall callback (equal "success" (bridle-get-word payload :status))
                     (or (bridle-get-string payload :message) ""))))
       (bridle-session-run-program
-       (list "approve" id "--always" "--scope" scope "--for" duration "--yes" "--no-wait")
-       session callback))))
+       session (list "approve" id "--always" "--scope" scope "--for" duration "--yes" "--no-wait"
+                     "--addr" (bridle-session--program-address session))
+       callback))))
 
 (defun bridle-session-preview-grants (question duration callback)
   "Have what each scope of a grant for QUESTION allows for DURATION told.
 CALLBACK is called with whether it is known, and a text."
-  (bridle-session-run-program
-   (list "approve" (bridle-question-id question) "--always" "--for" duration "--preview")
-   (bridle-question-session question) callback))
+  (let ((session (bridle-question-session question)))
+    (bridle-session-run-program
+     session (list "approve" (bridle-question-id question) "--always" "--for" duration "--preview"
+                   "--addr" (bridle-session--program-address session))
+     callback)))
 
-(defun bridle-session-record (session what number callback)
-  "Have WHAT, a string such as \"why\", told about record NUMBER of SESSION.
-CALLBACK is called with whether it is known, and a text."
+(defun bridle-session--program-address (session)
+  "Return the address of SESSION as the program `bridle' wants it."
+  (let ((address (bridle-session-address session)))
+    (if (string-prefix-p "/" address) (concat "unix:" address) address)))
+
+(defun bridle-session-why (session seq callback)
+  "Have the reasons of event SEQ of SESSION told.
+CALLBACK is called with whether they are known, and a text."
   (if (bridle-session-can session :record)
       (bridle-session-request
-       session :record `(:action ,(intern (concat ":" what)) :record ,number)
+       session :record `(:action :why :session ,(bridle-session-name session) :seq ,seq)
        (lambda (payload)
          (funcall callback (equal "success" (bridle-get-word payload :status))
                   (or (bridle-get-string payload :text) (bridle-get-string payload :message)
                       (bridle-write payload)))))
-    (bridle-session-run-program (list what (number-to-string number)) session callback)))
+    (bridle-session--find-record
+     session (list "log" "--json") (format "\"seq\":%d," seq) "\"number\":\\([0-9]+\\)"
+     (lambda (record text)
+       (if record
+           (bridle-session-run-program session (list "why" record) callback)
+         (funcall callback nil text))))))
 
-(defun bridle-session-run-program (arguments session callback)
+(defun bridle-session-find-act (session effect callback)
+  "Have the record of the act EFFECT, such as \"work-4\", of SESSION found.
+CALLBACK is called with its number or nil, and what was printed."
+  (let ((number (and (string-match "-\\([0-9]+\\)\\'" effect) (match-string 1 effect))))
+    (bridle-session--find-record
+     session (list "effects" "--json") (format "\"effect\":%s," number)
+     "\"intent\":{\"record\":\\([0-9]+\\)"
+     (lambda (record text) (funcall callback (and record (string-to-number record)) text)))))
+
+(defun bridle-session--find-record (session command mark field callback)
+  "Run COMMAND about SESSION; CALLBACK gets FIELD of the line with MARK.
+FIELD is a regexp with one group; CALLBACK also gets the whole text."
+  (bridle-session-run-program
+   session (append command (list "--session" (bridle-session-name session)))
+   (lambda (_is-good text)
+     (funcall callback
+              (with-temp-buffer
+                (insert text)
+                (goto-char (point-min))
+                (let (found)
+                  (while (and (not found) (search-forward mark nil t))
+                    (save-excursion
+                      (beginning-of-line)
+                      (when (re-search-forward field (line-end-position) t)
+                        (setq found (match-string 1)))))
+                  found))
+              text))))
+
+(defconst bridle-session--max-printed (* 16 1024 1024)
+  "Characters that a run of the program may print.")
+
+(defun bridle-session-run-program (session arguments callback)
   "Run the program `bridle' with ARGUMENTS for SESSION, without waiting.
 CALLBACK is called with whether it went well, and what it printed."
   (let ((buffer (generate-new-buffer " *bridle-program*" t))
@@ -545,7 +599,16 @@ CALLBACK is called with whether it went well, and what it printed."
     (condition-case err
         (make-process
          :name "bridle-program" :buffer buffer :noquery t :connection-type 'pipe
-         :coding 'utf-8-unix :command (cons bridle-program arguments)
+         :coding 'utf-8-unix
+         :command `(,bridle-program ,@arguments
+                                    ,@(and bridle-state-directory
+                                           (list "--state" (expand-file-name bridle-state-directory))))
+         :filter
+         (lambda (process text)
+           (with-current-buffer (process-buffer process)
+             (goto-char (point-max))
+             (insert text)
+             (when (> (buffer-size) bridle-session--max-printed) (delete-process process))))
          :sentinel
          (lambda (process _event)
            (unless (process-live-p process)

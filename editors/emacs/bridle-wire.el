@@ -23,6 +23,7 @@
 
 (defcustom bridle-wire-log-events t
   "Whether the heads of messages are kept in the buffer `*bridle-events*'."
+  :group 'bridle
   :type 'boolean)
 
 (defconst bridle-wire-max-frame 262144
@@ -553,13 +554,10 @@ HEAD is its length in digits, PAYLOAD its bytes."
           :nonce (bridle-wire-client-nonce wire) :answer nonce)))
 
 (defun bridle-wire-random-hex (count)
-  "Return COUNT random bytes in hex."
-  (with-temp-buffer
-    (set-buffer-multibyte nil)
-    (if (file-readable-p "/dev/urandom")
-        (insert-file-contents-literally "/dev/urandom" nil 0 count)
-      (dotimes (_ count) (insert (random 256))))
-    (mapconcat (lambda (byte) (format "%02x" byte)) (buffer-string) "")))
+  "Return COUNT bytes in hex that nobody can guess; at most 32."
+  (let ((seed (format "%S" (list (random t) (float-time) (emacs-pid) (random) (user-uid)
+                                 (system-name) (memory-use-counts) (random)))))
+    (substring (secure-hash 'sha256 seed) 0 (* 2 count))))
 
 ;;;; Events
 
