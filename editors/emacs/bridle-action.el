@@ -15,11 +15,15 @@
 (require 'cl-lib)
 (require 'subr-x)
 (require 'org)
+(require 'org-element)
 (require 'bridle-session)
 (require 'bridle-text)
 
 (defconst bridle-action--approval-seconds 300
   "Seconds in which a yes to the guard's question counts for the request.")
+
+(defconst bridle-action--longest-code 16384
+  "Characters of code that somebody may be asked about: all are shown.")
 
 (defconst bridle-action--longest-edit 2000000
   "Characters of a buffer that may be changed: a copy of it is made.")
@@ -47,8 +51,6 @@ Return the payload of the answer, or nil when it comes later."
      (bridle-action--edit session id payload))
     ("get-ast" (bridle-action--read session id payload))
     (_ '(:status :error :code :unsupported :message "this editor does not do that"))))
-
-(setq bridle-session-request-function #'bridle-action-perform)
 
 (defun bridle-action--message (session payload)
   "Show the text of PAYLOAD of SESSION in the echo area."
@@ -138,7 +140,8 @@ yes and returns the payload of the answer.  Return nil, or a refusal."
   (let ((code (bridle-get-string payload :code)))
     (cond
      ((not code) '(:status :error :message "no code"))
-     ((> (length code) 65536) '(:status :error :message "the code is too long to be read by a person"))
+     ((> (length code) bridle-action--longest-code)
+      '(:status :error :message "the code is too long to be read by a person"))
      (t (bridle-action--ask
          session id payload :risk "dangerous"
          :text (format "Run this code in Emacs? (%d characters)" (length code))
@@ -269,7 +272,7 @@ daemon has no such memory the buffer is changed instead."
            (if (null steps)
                (bridle-session-answer session id `(:status :success :result ,result))
              (bridle-session-request
-              session :memory (pop steps)
+              (bridle-session-aside session) :memory (pop steps)
               (lambda (answer)
                 (pcase (bridle-get-word answer :status)
                   ("success" (next (or (bridle-get-string (bridle-get answer :result) :diff) "done")))
@@ -342,7 +345,7 @@ daemon has no such memory the buffer is changed instead."
 
 (defun bridle-action--change-subtree (action payload)
   "Do ACTION with the heading that PAYLOAD names in this copy of a text."
-  (let ((enable-local-variables nil) (org-inhibit-startup t) (org-element-use-cache nil))
+  (let ((enable-local-variables nil) (org-inhibit-startup t))
     (delay-mode-hooks (org-mode)))
   (let* ((id (or (bridle-get-name payload :target-id) (error "No `:target-id'")))
          (place (or (bridle-action--find-id (current-buffer) id) (error "No heading has that id"))))

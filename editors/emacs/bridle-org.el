@@ -51,6 +51,23 @@
 
 ;;;; The mode
 
+;; The commands of questions are in bridle-approve.el.
+(declare-function bridle-allow "bridle-approve" ())
+(declare-function bridle-always "bridle-approve" ())
+(declare-function bridle-deny "bridle-approve" ())
+(declare-function bridle-why "bridle-approve" ())
+(declare-function bridle-show-question "bridle-approve" ())
+
+(defvar bridle-question-map
+  (let ((map (make-sparse-keymap)))
+    (define-key map "a" 'bridle-allow)
+    (define-key map "A" 'bridle-always)
+    (define-key map "d" 'bridle-deny)
+    (define-key map "?" 'bridle-why)
+    (define-key map "\r" 'bridle-show-question)
+    map)
+  "Keys on a question, wherever it is shown.")
+
 (defvar bridle-mode-map
   (let ((map (make-sparse-keymap)))
     (define-key map [remap org-open-at-point] #'bridle-org-open-link)
@@ -247,7 +264,8 @@
         ('question-gone (bridle-org--close-question data nil))
         ('question (when (eq 'local (bridle-question-kind data))
                      (bridle-org--add (bridle-org--question-block data)
-                                      'bridle-question (bridle-question-id data))))
+                                      'bridle-question (bridle-question-id data)
+                                      'keymap bridle-question-map)))
         ('state (when (equal "idle" (bridle-session-state session)) (bridle-org--end-live)))
         ('down (bridle-org--end-live)))
       (bridle-org--show-header))))
@@ -273,7 +291,9 @@
   "Return the text properties by which PAYLOAD is found again."
   (let ((effect (bridle-get payload :effect)) (approval (bridle-get payload :approval)))
     `(,@(and (stringp effect) (list 'bridle-effect effect))
-      ,@(and (stringp approval) (list 'bridle-question approval 'bridle-effect approval)))))
+      ,@(and (stringp approval) (list 'bridle-question approval 'bridle-effect approval))
+      ,@(and (stringp approval) (bridle-get payload :wanted)
+             (list 'keymap bridle-question-map)))))
 
 (defun bridle-org--event-text (form payload meta)
   "Return what shows FORM with its PAYLOAD and META, or nil for what is not shown."

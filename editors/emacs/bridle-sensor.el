@@ -23,7 +23,7 @@
   :type 'function)
 
 (defcustom bridle-sense-text t
-  "Whether the daemon is told the text of unsaved changes, not only that there are some."
+  "Whether the text of unsaved changes is told, not only that there are some."
   :group 'bridle
   :type 'boolean)
 

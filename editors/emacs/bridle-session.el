@@ -68,8 +68,8 @@
   "What is done only after a yes.
 KIND is `guard' for a question of the daemon, `local' for one of ours.
 WANTED is exactly what the yes is for; ANSWER is called with `allow' or
-`deny' for a local one."
-  id session kind text risk target wanted hash deadline diff answer)
+`deny' for a local one.  SHOWN says that all of it was before the user."
+  id session kind text risk target wanted hash deadline diff answer shown)
 
 (defvar bridle-sessions nil
   "Sessions of this Emacs.")
@@ -201,6 +201,20 @@ Return nil when there are none."
       (bridle-wire-close (bridle-session-wire session))
       (setf (bridle-session-phase session) 'refused)
       (bridle-session-notify session 'down reason))))
+
+(defun bridle-session-aside (session)
+  "Return a session beside SESSION, for changes of the memory.
+A request waits for the turn of its session; one that a turn waits for
+must not, and a capture should not."
+  (let ((name (concat (truncate-string-to-width (bridle-session-name session) 58) ".aside"))
+        (wire (bridle-session-wire session)))
+    (if (string-suffix-p ".aside" (bridle-session-name session))
+        session
+      (or (bridle-session-find name)
+          (bridle-session-open name (bridle-session-address session)
+                               :client-id (bridle-session-client-id session)
+                               :key-id (bridle-wire-key-id wire) :secret (bridle-wire-secret wire)
+                               :listener (car (last (bridle-session-listeners session))))))))
 
 ;;;; Saying
 
