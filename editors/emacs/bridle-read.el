@@ -223,9 +223,9 @@ All else that begins with `#' is refused."
        ((>= (point) limit))
        ((eq (char-after) ?\") (setq is-done t))
        ((null (char-after (1+ (point)))) (bridle-read--fail "incomplete"))
-       (t (setf (bridle-reader-escaped reader) t)
-          (when (> (- (point) (bridle-reader-piece-from reader)) bridle-read--piece)
+       (t (when (> (- (point) (bridle-reader-piece-from reader)) bridle-read--piece)
             (bridle-read--cut reader))
+          (setf (bridle-reader-escaped reader) t)
           (forward-char 2))))
     (cond
      (is-done
@@ -278,10 +278,19 @@ It has no quote that is not escaped and no backslash at its end, so
         (print-escape-multibyte nil) (print-escape-control-characters nil)
         (print-integers-as-characters nil) (float-output-format nil) (print-charset-text-property nil)
         (print-continuous-numbering nil))
-    (let ((text (prin1-to-string form)))
-      (if (string-match-p bridle-write--not-unicode text)
-          (replace-regexp-in-string bridle-write--not-unicode "\N{REPLACEMENT CHARACTER}" text t t)
-        text))))
+    (bridle-write--unicode (prin1-to-string form))))
+
+(defun bridle-write--unicode (text)
+  "Return the printed TEXT with only what UTF-8 has."
+  (let ((replacement "\N{REPLACEMENT CHARACTER}"))
+    (when (string-match-p "\\\\[23][0-7][0-7]" text)
+      ;; Raw bytes are printed by number; a backslash of the text is printed twice.
+      (setq text (replace-regexp-in-string
+                  "\\\\\\(?:\\\\\\|[23][0-7][0-7]\\)"
+                  (lambda (match) (if (equal match "\\\\") match replacement)) text t t)))
+    (if (string-match-p bridle-write--not-unicode text)
+        (replace-regexp-in-string bridle-write--not-unicode replacement text t t)
+      text)))
 
 ;;;; Property lists
 

@@ -213,7 +213,7 @@
         (should-not (string-match-p "echo: 3$" (bridle-test-transcript session)))
         (with-current-buffer (bridle-session-buffer session) (bridle-org-earlier))
         (bridle-test-until (string-match-p "echo: 0$" (bridle-test-transcript session)))
-        (bridle-test-until (bridle-session-is-attached session))
+        (bridle-test-until (null (bridle-session-history-floor session)))
         (let ((text (bridle-test-transcript session)))
           (should (cl-loop for n from 0 below 9
                            always (< (string-match (format "^echo: %d$" n) text)
