@@ -197,8 +197,8 @@ yes and returns the payload of the answer.  Return nil, or a refusal."
         (id (bridle-get-name payload :target-id)))
     (cond
      (name (get-buffer name))
-     (file (unless (file-remote-p file)
-             (find-buffer-visiting file)))
+     (file (and (bridle-text-local-path-p file)
+                (find-buffer-visiting file)))
      (id (cl-find-if (lambda (buffer) (bridle-action--find-id buffer id)) (buffer-list))))))
 
 (defun bridle-action--find-id (buffer id)

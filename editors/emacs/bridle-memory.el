@@ -103,11 +103,9 @@
 (defun bridle-memory--go (shown path line)
   "Visit PATH, which must be the file that was SHOWN, at LINE."
   (cond
-   ((not (and path (file-name-absolute-p path) (not (file-remote-p path))
-              (not (string-prefix-p "//" path))
+   ((not (and path (bridle-text-local-path-p path)
               (string-suffix-p (concat "/" (string-remove-prefix "/" shown)) path)
-              (string-match-p "\\.org\\(?:_archive\\)?\\'" path)
-              (not (string-match-p "[[:cntrl:]]" path))))
+              (string-match-p "\\.org\\(?:_archive\\)?\\'" path)))
     (message "The daemon named another file than the one shown; it is not visited"))
    ((not (file-exists-p path)) (message "There is no file %s" path))
    (t

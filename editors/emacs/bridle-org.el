@@ -16,6 +16,8 @@
 (require 'org)
 (require 'org-element)
 (require 'text-property-search)
+
+(defvar org-cite-activate-processor)
 (require 'bridle-session)
 (require 'bridle-text)
 
@@ -108,6 +110,7 @@
               org-link-elisp-confirm-function #'yes-or-no-p
               org-link-shell-confirm-function #'yes-or-no-p
               org-return-follows-link nil
+              org-cite-activate-processor nil
               org-display-remote-inline-images nil
               org-table-automatic-realign nil
               org-tags-column 0
@@ -663,8 +666,8 @@
        (browse-url link)))
     (`("file" . ,link)
      (let ((path (string-remove-prefix "file:" link)))
-       (when (or (file-remote-p path) (string-prefix-p "//" path))
-         (user-error "Files of other machines are not opened from here"))
+       (unless (bridle-text-local-path-p path)
+         (user-error "Only files of this machine are opened from here, by their whole path"))
        (when (yes-or-no-p (format "Visit %s? " (bridle-text-visible path)))
          (let ((enable-local-variables :safe) (enable-local-eval nil) (enable-dir-local-variables nil))
            (find-file path)))))

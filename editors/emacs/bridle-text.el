@@ -29,7 +29,7 @@
 (defconst bridle-text--acting
   (concat "%%(\\|\\bsrc_[^ \t\n]\\|\\bcall_[^ \t\n]\\|{{{\\|<<\\|"
           "|[ \t]*:?=\\|\\[\\[[^]\n]*\\]\\|\\[\\[\\|"
-          "\\b[[:alpha:]][-+.[:alnum:]]*:[^ \t\n:]\\|^[ \t]*CLOCK:\\|@@[[:alpha:]]")
+          "\\[cite[/:]\\|\\b[[:alpha:]][-+.[:alnum:]]*:[^ \t\n:]\\|^[ \t]*CLOCK:\\|@@[[:alpha:]]")
   "Matches what may act in a line of Org; links are looked at once more.")
 
 (defconst bridle-text--languages
@@ -143,7 +143,7 @@ BLOCK is the name of the block that is open, FENCE its end in Markdown."
     (string-match-p (concat "\\`" (regexp-opt bridle-text--links) ":[^\n]")
                     (match-string 1 found)))
    ((string-prefix-p "[[" found) nil)
-   ((string-match "\\`\\([[:alpha:]][-+.[:alnum:]]*\\):" found)
+   ((string-match "\\`\\([[:alpha:]][-+.[:alnum:]]*\\):[^ \t]\\'" found)
     (let ((type (downcase (match-string 1 found))))
       (or (member type bridle-text--links)
           (not (member type (bridle-text--link-types))))))))
@@ -190,6 +190,11 @@ BLOCK is the name of the block that is open, FENCE its end in Markdown."
                (let ((line (bridle-text--no-variables line)))
                  (if (string-empty-p line) ":\n" (concat ": " line "\n"))))
              (split-string (bridle-text--lines text) "\n") ""))
+
+(defun bridle-text-local-path-p (path)
+  "Whether PATH is absolute and of this machine, told by its letters alone.
+`file-remote-p' would load what handles remote files."
+  (string-match-p "\\`/\\(?:[^/:|[:cntrl:]][^:|[:cntrl:]]*\\)?\\'" path))
 
 (defun bridle-text-head (text count)
   "Return the first COUNT characters of TEXT, and how many more there are."
