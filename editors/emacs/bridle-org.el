@@ -208,7 +208,8 @@
 (defun bridle-org--add (text &rest properties)
   "Add TEXT with PROPERTIES at the end of this transcript, before the prompt."
   (bridle-org--change
-    (goto-char bridle-org--end)
+    ;; An answer under way stays the last.
+    (goto-char (if bridle-org--live (bridle-live-from bridle-org--live) bridle-org--end))
     (bridle-org--insert text properties)))
 
 (defun bridle-org--insert (text properties)
@@ -490,6 +491,7 @@
       (goto-char bridle-org--end)
       (setf (bridle-live-from live) (copy-marker (bridle-org--insert "** bridle …\n" '(bridle-live t)))
             (bridle-live-line-from live) (copy-marker (point))))
+    (set-marker-insertion-type (bridle-live-from live) t)
     (setq bridle-org--live live)))
 
 (defun bridle-org--flush-soon (live)

@@ -257,7 +257,7 @@ It has no quote that is not escaped and no backslash at its end, so
 `read' sees one string and nothing else."
   (condition-case nil
       (let ((value (car (read-from-string (concat "\"" text "\"")))))
-        (substring-no-properties (if (multibyte-string-p value) value (string-to-multibyte value))))
+        (if (multibyte-string-p value) value (string-to-multibyte value)))
     (error (bridle-read--fail "escape"))))
 
 (defun bridle-read-string (text)

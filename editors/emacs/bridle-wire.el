@@ -26,6 +26,14 @@
   :group 'bridle
   :type 'boolean)
 
+(defcustom bridle-gc-cons-threshold (* 128 1024 1024)
+  "Bytes that may be allocated between two garbage collections under load.
+While much comes in, Emacs collects at this threshold, and at its own
+again once nothing came for a second: a collection stops Emacs for
+longer than all that this package does.  Nil leaves Emacs as it is."
+  :group 'bridle
+  :type '(choice (const :tag "Leave it alone" nil) integer))
+
 (defconst bridle-wire-max-frame 262144
   "Bytes that the daemon may put into one frame for us.")
 
@@ -64,6 +72,30 @@
 
 (defconst bridle-wire--log-size 131072
   "Characters that the events buffer may have.")
+
+(defvar bridle-wire--usual-threshold nil
+  "Value of `gc-cons-threshold' while another one holds, else nil.")
+
+(defvar bridle-wire--last-input 0
+  "When something came in last, on any connection.")
+
+(defun bridle-wire--hold-garbage ()
+  "Have garbage collected later, as long as something comes in."
+  (setq bridle-wire--last-input (float-time))
+  (when (and bridle-gc-cons-threshold (not bridle-wire--usual-threshold)
+             (< gc-cons-threshold bridle-gc-cons-threshold))
+    (setq bridle-wire--usual-threshold gc-cons-threshold
+          gc-cons-threshold bridle-gc-cons-threshold)
+    (run-at-time 1 nil #'bridle-wire--release-garbage)))
+
+(defun bridle-wire--release-garbage ()
+  "Have garbage collected as usual, once nothing came in for a second."
+  (if (< (- (float-time) bridle-wire--last-input) 1)
+      (run-at-time 1 nil #'bridle-wire--release-garbage)
+    ;; Whoever set it meanwhile knows better.
+    (when (eql gc-cons-threshold bridle-gc-cons-threshold)
+      (setq gc-cons-threshold bridle-wire--usual-threshold))
+    (setq bridle-wire--usual-threshold nil)))
 
 (cl-defstruct (bridle-wire (:constructor bridle-wire--make) (:copier nil))
   "A connection that is kept up.
@@ -228,21 +260,22 @@ frames are signed."
         (goto-char (point-max))
         (insert bytes))
       (setf (bridle-wire-last-byte wire) (float-time))
+      (bridle-wire--hold-garbage)
       (when (> (bridle-wire--waiting wire) bridle-wire--high-water)
         ;; With the filter t Emacs does not read; the daemon waits.
         (setf (bridle-wire-paused wire) t)
         (set-process-filter process t))
-      (bridle-wire--schedule wire))))
+      (bridle-wire--schedule wire 0))))
 
 (defun bridle-wire--waiting (wire)
   "Return how many bytes of WIRE wait to be taken."
   (- (buffer-size (bridle-wire-input wire)) (bridle-wire-offset wire)))
 
-(defun bridle-wire--schedule (wire)
-  "Have WIRE looked at soon."
+(defun bridle-wire--schedule (wire &optional pause)
+  "Have WIRE looked at after PAUSE seconds, or a moment."
   (unless (bridle-wire-tick wire)
     (setf (bridle-wire-tick wire)
-          (run-at-time bridle-wire--tick-pause nil #'bridle-wire--tick wire))))
+          (run-at-time (or pause bridle-wire--tick-pause) nil #'bridle-wire--tick wire))))
 
 (defun bridle-wire--tick (wire)
   "Take messages of WIRE for a few milliseconds."

@@ -6,9 +6,11 @@ mod chaos;
 mod ci;
 mod clients;
 mod console;
+mod emacs;
 mod fuzz;
 mod layers;
 mod memory;
+mod metrics;
 mod peers;
 mod privacy;
 mod schema_diff;
@@ -85,6 +87,18 @@ const VERBS: &[Verb] = &[
         summary: "test the Python and TypeScript clients, also against the daemon",
         help: clients::HELP,
         run: clients::run,
+    },
+    Verb {
+        name: "emacs",
+        summary: "lint and test the Emacs package, also against the daemon",
+        help: emacs::HELP,
+        run: emacs::run,
+    },
+    Verb {
+        name: "metrics",
+        summary: "latency, fidelity and gaps of the Emacs shell",
+        help: metrics::HELP,
+        run: metrics::run,
     },
     Verb {
         name: "bench",

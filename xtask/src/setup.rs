@@ -51,6 +51,12 @@ const PACKAGES: &[Package] = &[
         sign: Sign::File("/usr/share/common-lisp/source/usocket/usocket.asd"),
     },
     Package { name: "emacs-nox", why: "the Emacs peer, in batch", sign: Sign::Program("emacs") },
+    Package {
+        name: "elpa-package-lint",
+        why: "the linter of Emacs packages",
+        sign: Sign::File("/usr/share/emacs/site-lisp/elpa-src/package-lint-0.16/package-lint.el"),
+    },
+    Package { name: "texinfo", why: "the manual for Emacs", sign: Sign::Program("makeinfo") },
     Package { name: "python3", why: "the Python peer and client", sign: Sign::Program("python3") },
     Package {
         name: "python3-websockets",
