@@ -6,15 +6,15 @@
 mod words;
 
 use crate::machine::Machine;
-use crate::number::Number;
+use crate::number::RealNumber;
 use crate::number::float_text::{fixed, plain, shortest_double, shortest_single};
-use crate::trap::{LimitKind, Outcome, Trap, limit};
+use crate::trap::{LimitKind, StepResult, Trap, limit};
 use crate::types::condition;
 use crate::value::{NIL, Word};
 
 /// One parameter of a directive.
 #[derive(Clone, Copy, PartialEq)]
-enum Parameter {
+enum DirectiveParameter {
     Missing,
     Number(i64),
     Character(char),
@@ -25,18 +25,18 @@ enum Parameter {
 }
 
 /// Text, or a directive with what is inside it.
-enum Piece {
+enum ControlPiece {
     Text(String),
-    Directive(Directive),
+    Directive(FormatDirective),
 }
 
-struct Directive {
+struct FormatDirective {
     letter: char,
     colon: bool,
     at: bool,
-    parameters: Vec<Parameter>,
+    parameters: Vec<DirectiveParameter>,
     /// Clauses between an opening and its end, and whether the last is a default.
-    clauses: Vec<Vec<Piece>>,
+    clauses: Vec<Vec<ControlPiece>>,
     has_default: bool,
     end_colon: bool,
 }
@@ -45,14 +45,14 @@ const KNOWN: &str = "ASDBOXRPFC%&~{}[];()^*?T|$W\n";
 const NESTING: usize = 32;
 
 /// Arguments and how many were used.
-struct Cursor {
+struct ArgumentCursor {
     words: Vec<Word>,
     at: usize,
 }
 
 /// What a piece wants besides going on.
 #[derive(PartialEq)]
-enum Flow {
+enum FormatFlow {
     On,
     Leave,
 }
@@ -98,7 +98,7 @@ fn parse(
     at: &mut usize,
     ends: &str,
     depth: usize,
-) -> Outcome<(Vec<Piece>, Option<Directive>)> {
+) -> StepResult<(Vec<ControlPiece>, Option<FormatDirective>)> {
     if depth > NESTING {
         return Err(limit(LimitKind::Depth));
     }
@@ -112,19 +112,19 @@ fn parse(
             continue;
         }
         if !plain_text.is_empty() {
-            pieces.push(Piece::Text(std::mem::take(&mut plain_text)));
+            pieces.push(ControlPiece::Text(std::mem::take(&mut plain_text)));
         }
         let mut directive = parse_directive(m, text, at)?;
         match directive.letter {
             letter if ends.contains(letter) => return Ok((pieces, Some(directive))),
             '{' | '[' | '(' => {
                 parse_clauses(m, text, at, &mut directive, depth)?;
-                pieces.push(Piece::Directive(directive));
+                pieces.push(ControlPiece::Directive(directive));
             }
             '}' | ']' | ')' | ';' => return Err(bad(m, "no corresponding open")),
             '\n' => {
                 if directive.at {
-                    pieces.push(Piece::Text("\n".into()));
+                    pieces.push(ControlPiece::Text("\n".into()));
                 }
                 while !directive.colon
                     && *at < text.len()
@@ -134,11 +134,11 @@ fn parse(
                     *at += 1;
                 }
             }
-            _ => pieces.push(Piece::Directive(directive)),
+            _ => pieces.push(ControlPiece::Directive(directive)),
         }
     }
     if !plain_text.is_empty() {
-        pieces.push(Piece::Text(plain_text));
+        pieces.push(ControlPiece::Text(plain_text));
     }
     if ends.is_empty() { Ok((pieces, None)) } else { Err(bad(m, "no corresponding close")) }
 }
@@ -147,9 +147,9 @@ fn parse_clauses(
     m: &mut Machine,
     text: &[char],
     at: &mut usize,
-    directive: &mut Directive,
+    directive: &mut FormatDirective,
     depth: usize,
-) -> Outcome<()> {
+) -> StepResult<()> {
     let ends = match directive.letter {
         '{' => "}",
         '(' => ")",
@@ -169,7 +169,7 @@ fn parse_clauses(
     }
 }
 
-fn parse_directive(m: &mut Machine, text: &[char], at: &mut usize) -> Outcome<Directive> {
+fn parse_directive(m: &mut Machine, text: &[char], at: &mut usize) -> StepResult<FormatDirective> {
     let mut parameters = Vec::new();
     let (mut colon, mut is_at) = (false, false);
     let mut expects = true;
@@ -187,7 +187,7 @@ fn parse_directive(m: &mut Machine, text: &[char], at: &mut usize) -> Outcome<Di
                 }
                 let number =
                     digits.trim_start_matches('+').parse().map_err(|_| limit(LimitKind::Heap))?;
-                parameters.push(Parameter::Number(number));
+                parameters.push(DirectiveParameter::Number(number));
                 expects = false;
             }
             '\'' => {
@@ -195,20 +195,20 @@ fn parse_directive(m: &mut Machine, text: &[char], at: &mut usize) -> Outcome<Di
                     return Err(bad(m, "string ended before directive was found"));
                 };
                 *at += 1;
-                parameters.push(Parameter::Character(value));
+                parameters.push(DirectiveParameter::Character(value));
                 expects = false;
             }
             'v' | 'V' => {
-                parameters.push(Parameter::Argument);
+                parameters.push(DirectiveParameter::Argument);
                 expects = false;
             }
             '#' => {
-                parameters.push(Parameter::Count);
+                parameters.push(DirectiveParameter::Count);
                 expects = false;
             }
             ',' => {
                 if expects {
-                    parameters.push(Parameter::Missing);
+                    parameters.push(DirectiveParameter::Missing);
                 }
                 expects = true;
             }
@@ -216,7 +216,7 @@ fn parse_directive(m: &mut Machine, text: &[char], at: &mut usize) -> Outcome<Di
             '@' => is_at = true,
             letter => {
                 let letter = letter.to_ascii_uppercase();
-                return Ok(Directive {
+                return Ok(FormatDirective {
                     letter,
                     colon,
                     at: is_at,
@@ -230,8 +230,8 @@ fn parse_directive(m: &mut Machine, text: &[char], at: &mut usize) -> Outcome<Di
     }
 }
 
-impl Cursor {
-    fn next(&mut self, m: &mut Machine) -> Outcome {
+impl ArgumentCursor {
+    fn next(&mut self, m: &mut Machine) -> StepResult {
         let word = self.words.get(self.at).copied();
         self.at += 1;
         word.ok_or_else(|| bad(m, "No more arguments"))
@@ -247,7 +247,7 @@ impl Machine {
         &mut self,
         control: &str,
         arguments: &[Word],
-    ) -> Outcome<String> {
+    ) -> StepResult<String> {
         self.format_at(control, arguments, true)
     }
 
@@ -257,11 +257,11 @@ impl Machine {
         control: &str,
         arguments: &[Word],
         is_start: bool,
-    ) -> Outcome<String> {
+    ) -> StepResult<String> {
         let text: Vec<char> = control.chars().collect();
         self.charge(text.len() / 16)?;
         let (pieces, _) = parse(self, &text, &mut 0, "", 0)?;
-        let mut cursor = Cursor { words: arguments.to_vec(), at: 0 };
+        let mut cursor = ArgumentCursor { words: arguments.to_vec(), at: 0 };
         let mut out = String::new();
         if !is_start {
             // Stands for the line before; removed below.
@@ -273,11 +273,11 @@ impl Machine {
 
     fn format_pieces(
         &mut self,
-        pieces: &[Piece],
-        cursor: &mut Cursor,
+        pieces: &[ControlPiece],
+        cursor: &mut ArgumentCursor,
         out: &mut String,
         depth: usize,
-    ) -> Outcome<Flow> {
+    ) -> StepResult<FormatFlow> {
         if depth > NESTING {
             return Err(limit(LimitKind::Depth));
         }
@@ -287,27 +287,27 @@ impl Machine {
                 return Err(limit(LimitKind::Heap));
             }
             match piece {
-                Piece::Text(text) => out.push_str(text),
-                Piece::Directive(directive) => {
-                    if self.format_directive(directive, cursor, out, depth)? == Flow::Leave {
-                        return Ok(Flow::Leave);
+                ControlPiece::Text(text) => out.push_str(text),
+                ControlPiece::Directive(directive) => {
+                    if self.format_directive(directive, cursor, out, depth)? == FormatFlow::Leave {
+                        return Ok(FormatFlow::Leave);
                     }
                 }
             }
         }
-        Ok(Flow::On)
+        Ok(FormatFlow::On)
     }
 
     fn format_directive(
         &mut self,
-        d: &Directive,
-        cursor: &mut Cursor,
+        d: &FormatDirective,
+        cursor: &mut ArgumentCursor,
         out: &mut String,
         depth: usize,
-    ) -> Outcome<Flow> {
+    ) -> StepResult<FormatFlow> {
         let parameters = self.format_parameters(d, cursor)?;
         let number = |index: usize| match parameters.get(index) {
-            Some(Parameter::Number(number)) => Some(*number),
+            Some(DirectiveParameter::Number(number)) => Some(*number),
             _ => None,
         };
         match d.letter {
@@ -388,14 +388,19 @@ impl Machine {
                 } else {
                     let list = cursor.next(self)?;
                     let words = self.list_elements(list)?;
-                    self.format_pieces(&pieces, &mut Cursor { words, at: 0 }, out, depth + 1)?;
+                    self.format_pieces(
+                        &pieces,
+                        &mut ArgumentCursor { words, at: 0 },
+                        out,
+                        depth + 1,
+                    )?;
                 }
             }
             '^' => {
                 if d.colon || number(0).is_some() {
                     return self.refuse("FORMAT directive ~:^");
                 }
-                return Ok(if cursor.left() == 0 { Flow::Leave } else { Flow::On });
+                return Ok(if cursor.left() == 0 { FormatFlow::Leave } else { FormatFlow::On });
             }
             '(' => {
                 let mut inner = String::new();
@@ -410,20 +415,24 @@ impl Machine {
             }
             _ => return Err(bad(self, "Unknown directive")),
         }
-        Ok(Flow::On)
+        Ok(FormatFlow::On)
     }
 
-    fn format_parameters(&mut self, d: &Directive, cursor: &mut Cursor) -> Outcome<Vec<Parameter>> {
+    fn format_parameters(
+        &mut self,
+        d: &FormatDirective,
+        cursor: &mut ArgumentCursor,
+    ) -> StepResult<Vec<DirectiveParameter>> {
         let mut all = Vec::new();
         for parameter in &d.parameters {
             all.push(match parameter {
-                Parameter::Count => Parameter::Number(cursor.left() as i64),
-                Parameter::Argument => {
+                DirectiveParameter::Count => DirectiveParameter::Number(cursor.left() as i64),
+                DirectiveParameter::Argument => {
                     let word = cursor.next(self)?;
                     match (word.as_fixnum(), word.as_character()) {
-                        (Some(number), _) => Parameter::Number(number),
-                        (_, Some(character)) => Parameter::Character(character),
-                        _ if word.is_nil() => Parameter::Missing,
+                        (Some(number), _) => DirectiveParameter::Number(number),
+                        (_, Some(character)) => DirectiveParameter::Character(character),
+                        _ if word.is_nil() => DirectiveParameter::Missing,
                         _ => return Err(bad(self, "bad parameter")),
                     }
                 }
@@ -441,7 +450,7 @@ impl Machine {
         filler: char,
         is_left: bool,
         out: &mut String,
-    ) -> Outcome<()> {
+    ) -> StepResult<()> {
         let count = text.chars().count();
         let width = width.and_then(|width| usize::try_from(width).ok()).unwrap_or(0);
         let missing = width.saturating_sub(count);
@@ -459,11 +468,11 @@ impl Machine {
 
     fn format_aesthetic(
         &mut self,
-        d: &Directive,
-        p: &[Parameter],
-        cursor: &mut Cursor,
+        d: &FormatDirective,
+        p: &[DirectiveParameter],
+        cursor: &mut ArgumentCursor,
         out: &mut String,
-    ) -> Outcome<()> {
+    ) -> StepResult<()> {
         let word = cursor.next(self)?;
         let mut text = self.print(word, d.letter != 'A')?;
         if d.colon && word == NIL {
@@ -473,38 +482,46 @@ impl Machine {
             out.push_str(&text);
             return Ok(());
         }
-        if p.len() > 1 && !matches!(p[1..], [Parameter::Missing, Parameter::Missing, _]) {
+        if p.len() > 1
+            && !matches!(p[1..], [DirectiveParameter::Missing, DirectiveParameter::Missing, _])
+        {
             return self.refuse("column steps in FORMAT directive ~A");
         }
         let filler = match p.get(3) {
-            Some(Parameter::Character(character)) => *character,
+            Some(DirectiveParameter::Character(character)) => *character,
             _ => ' ',
         };
-        let width =
-            if let Some(Parameter::Number(width)) = p.first() { Some(*width) } else { None };
+        let width = if let Some(DirectiveParameter::Number(width)) = p.first() {
+            Some(*width)
+        } else {
+            None
+        };
         self.pad(&text, width, filler, d.at, out)
     }
 
     fn format_integer(
         &mut self,
-        d: &Directive,
+        d: &FormatDirective,
         radix: u32,
-        p: &[Parameter],
-        cursor: &mut Cursor,
+        p: &[DirectiveParameter],
+        cursor: &mut ArgumentCursor,
         out: &mut String,
-    ) -> Outcome<()> {
+    ) -> StepResult<()> {
         let word = cursor.next(self)?;
-        let width =
-            if let Some(Parameter::Number(width)) = p.first() { Some(*width) } else { None };
+        let width = if let Some(DirectiveParameter::Number(width)) = p.first() {
+            Some(*width)
+        } else {
+            None
+        };
         let character = |index: usize, default| match p.get(index) {
-            Some(Parameter::Character(character)) => *character,
+            Some(DirectiveParameter::Character(character)) => *character,
             _ => default,
         };
         let style =
             crate::print::PrintStyle { base: radix, radix: false, ..self.print_style(false)? };
         let mut text = self.print_styled(word, style)?;
-        let is_integer =
-            word.is_fixnum() || matches!(self.heap.get(word), Some(crate::heap::Object::Big(_)));
+        let is_integer = word.is_fixnum()
+            || matches!(self.heap.get(word), Some(crate::heap::HeapObject::Big(_)));
         if is_integer {
             let (sign, digits) = match text.strip_prefix('-') {
                 Some(digits) => ("-", digits.to_owned()),
@@ -512,7 +529,7 @@ impl Machine {
             };
             let grouped = if d.colon {
                 let every = match p.get(3) {
-                    Some(Parameter::Number(every)) if *every > 0 => {
+                    Some(DirectiveParameter::Number(every)) if *every > 0 => {
                         usize::try_from(*every).unwrap_or(3)
                     }
                     _ => 3,
@@ -528,17 +545,17 @@ impl Machine {
 
     fn format_fixed(
         &mut self,
-        d: &Directive,
-        p: &[Parameter],
-        cursor: &mut Cursor,
+        d: &FormatDirective,
+        p: &[DirectiveParameter],
+        cursor: &mut ArgumentCursor,
         out: &mut String,
-    ) -> Outcome<()> {
+    ) -> StepResult<()> {
         let word = cursor.next(self)?;
         let number = |index: usize| match p.get(index) {
-            Some(Parameter::Number(number)) => Some(*number),
+            Some(DirectiveParameter::Number(number)) => Some(*number),
             _ => None,
         };
-        if p.get(2).is_some_and(|scale| *scale != Parameter::Missing) || p.len() > 3 {
+        if p.get(2).is_some_and(|scale| *scale != DirectiveParameter::Missing) || p.len() > 3 {
             return self.refuse("more than two parameters of FORMAT directive ~F");
         }
         let Some(value) = self.try_number(word) else {
@@ -546,7 +563,7 @@ impl Machine {
             return self.pad(&text, number(0), ' ', true, out);
         };
         let single = match &value {
-            Number::Double(_) => None,
+            RealNumber::Double(_) => None,
             value => Some(self.as_single(value)?),
         };
         let double = match single {
@@ -593,11 +610,11 @@ impl Machine {
 
     fn format_tab(
         &mut self,
-        d: &Directive,
+        d: &FormatDirective,
         column: Option<i64>,
         step: Option<i64>,
         out: &mut String,
-    ) -> Outcome<()> {
+    ) -> StepResult<()> {
         if d.at || d.colon || out.starts_with('\u{1}') && !out.contains('\n') {
             return self.refuse("this use of FORMAT directive ~T");
         }
@@ -618,16 +635,16 @@ impl Machine {
 
     fn format_choice(
         &mut self,
-        d: &Directive,
+        d: &FormatDirective,
         number: Option<i64>,
-        cursor: &mut Cursor,
+        cursor: &mut ArgumentCursor,
         out: &mut String,
         depth: usize,
-    ) -> Outcome<Flow> {
+    ) -> StepResult<FormatFlow> {
         if d.at {
             let word = cursor.next(self)?;
             if word.is_nil() {
-                return Ok(Flow::On);
+                return Ok(FormatFlow::On);
             }
             cursor.at -= 1;
             return self.format_pieces(&d.clauses[0], cursor, out, depth + 1);
@@ -656,17 +673,17 @@ impl Machine {
         if d.has_default {
             return self.format_pieces(&d.clauses[last], cursor, out, depth + 1);
         }
-        Ok(Flow::On)
+        Ok(FormatFlow::On)
     }
 
     fn format_loop(
         &mut self,
-        d: &Directive,
+        d: &FormatDirective,
         most: Option<i64>,
-        cursor: &mut Cursor,
+        cursor: &mut ArgumentCursor,
         out: &mut String,
         depth: usize,
-    ) -> Outcome<()> {
+    ) -> StepResult<()> {
         if d.clauses[0].is_empty() {
             return self.refuse("an empty ~{ ~} in FORMAT");
         }
@@ -676,7 +693,7 @@ impl Machine {
             cursor
         } else {
             let list = cursor.next(self)?;
-            own = Cursor { words: self.list_elements(list)?, at: 0 };
+            own = ArgumentCursor { words: self.list_elements(list)?, at: 0 };
             &mut own
         };
         let mut rounds = 0;
@@ -686,12 +703,17 @@ impl Machine {
             let flow = if d.colon {
                 let list = source.next(self)?;
                 let words = self.list_elements(list)?;
-                self.format_pieces(&d.clauses[0], &mut Cursor { words, at: 0 }, out, depth + 1)?;
-                Flow::On
+                self.format_pieces(
+                    &d.clauses[0],
+                    &mut ArgumentCursor { words, at: 0 },
+                    out,
+                    depth + 1,
+                )?;
+                FormatFlow::On
             } else {
                 self.format_pieces(&d.clauses[0], source, out, depth + 1)?
             };
-            if flow == Flow::Leave {
+            if flow == FormatFlow::Leave {
                 break;
             }
             if (source.at, out.len()) == before {

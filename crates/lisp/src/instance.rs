@@ -6,12 +6,12 @@ use std::sync::{Arc, LazyLock};
 use bridle_sexp::Value;
 
 use crate::code::{CodeTable, SourcePlace};
-use crate::compile::{CompileFailure, Compiler};
+use crate::compile::{CompileFailure, FormCompiler};
 use crate::image::IMAGE;
 use crate::machine::Machine;
-use crate::read::{ReadFailure, ReadFailureKind, Reader, Reading};
+use crate::read::{FormReader, ReadFailure, ReadFailureKind, SourceTrust};
 use crate::report::{LispError, LispErrorKind, SourceLocation, hint, limit_hint};
-use crate::symbols::{Home, flag, well_known};
+use crate::symbols::{SymbolHome, flag, well_known};
 use crate::trap::{Trap, TrapKind};
 use crate::value::{NIL, UNBOUND, Word};
 
@@ -98,7 +98,7 @@ impl Instance {
     pub fn check(&mut self, source: &str) -> Result<(), LispErrorKind> {
         self.refuel();
         let text: Vec<char> = source.chars().collect();
-        let mut reader = Reader::new(&text, Reading::Skill);
+        let mut reader = FormReader::new(&text, SourceTrust::Skill);
         loop {
             match reader.read(&mut self.machine) {
                 Ok(Some(_)) => {}
@@ -119,23 +119,23 @@ impl Instance {
         on_values: impl FnMut(&[String]),
     ) -> Result<(), LispError> {
         self.refuel();
-        self.evaluate_all(source, file, Reading::Skill, on_values)
+        self.evaluate_all(source, file, SourceTrust::Skill, on_values)
     }
 
     pub(crate) fn load_prelude(&mut self, source: &str, file: &str) -> Result<(), LispError> {
-        self.evaluate_all(source, file, Reading::Prelude, |_| {})
+        self.evaluate_all(source, file, SourceTrust::Prelude, |_| {})
     }
 
     fn evaluate_all(
         &mut self,
         source: &str,
         file: &str,
-        reading: Reading,
+        reading: SourceTrust,
         mut on_values: impl FnMut(&[String]),
     ) -> Result<(), LispError> {
         let text: Vec<char> = source.chars().collect();
         let file: Arc<str> = file.into();
-        let mut reader = Reader::new(&text, reading);
+        let mut reader = FormReader::new(&text, reading);
         loop {
             let form = match reader.read(&mut self.machine) {
                 Ok(Some(form)) => form,
@@ -146,7 +146,7 @@ impl Instance {
             let result = self.evaluate_form(form, &reader, &file, reading);
             self.machine.roots.clear();
             let value = result?;
-            if reading == Reading::Skill {
+            if reading == SourceTrust::Skill {
                 let shown = self.shown_values(value);
                 on_values(&shown);
             }
@@ -158,9 +158,9 @@ impl Instance {
     fn evaluate_form(
         &mut self,
         form: Word,
-        reader: &Reader<'_>,
+        reader: &FormReader<'_>,
         file: &Arc<str>,
-        reading: Reading,
+        reading: SourceTrust,
     ) -> Result<Word, LispError> {
         let place = reader.places.get(&form.payload()).copied().filter(|_| form.is_cons());
         if form.is_cons() {
@@ -192,8 +192,8 @@ impl Instance {
                 }
             }
         }
-        let is_prelude = reading == Reading::Prelude;
-        let mut compiler = Compiler::new(
+        let is_prelude = reading == SourceTrust::Prelude;
+        let mut compiler = FormCompiler::new(
             &mut self.machine,
             &mut self.codes,
             &reader.places,
@@ -224,7 +224,9 @@ impl Instance {
     /// The function of this name, in upper case as Lisp reads it; `None` when there is none.
     pub fn function(&self, name: &str) -> Option<FunctionHandle> {
         let symbols = &self.machine.symbols;
-        let symbol = symbols.find(Home::User, name).or_else(|| symbols.find(Home::Lisp, name))?;
+        let symbol = symbols
+            .find(SymbolHome::User, name)
+            .or_else(|| symbols.find(SymbolHome::Lisp, name))?;
         let is_function = symbols.cells[symbol as usize].function != UNBOUND;
         (is_function && !symbols.has(symbol, flag::MACRO)).then_some(FunctionHandle(symbol))
     }

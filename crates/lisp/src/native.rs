@@ -4,7 +4,6 @@
 pub(crate) mod characters;
 pub(crate) mod codec;
 pub(crate) mod conditions;
-pub(crate) mod core;
 pub(crate) mod json;
 pub(crate) mod lists;
 pub(crate) mod numbers;
@@ -12,20 +11,21 @@ pub(crate) mod printing;
 pub(crate) mod regex;
 pub(crate) mod sequences;
 pub(crate) mod strings;
+pub(crate) mod symbols;
 pub(crate) mod tables;
 pub(crate) mod typing;
 
-use crate::machine::{Arguments, Machine};
-use crate::trap::Outcome;
+use crate::machine::{ArgumentWindow, Machine};
+use crate::trap::StepResult;
 
 /// A function written in Rust.
 #[derive(Clone, Copy)]
-pub(crate) struct Native {
+pub(crate) struct NativeFunction {
     /// As in Lisp, lower case; `%name` is for the prelude alone, `bridle:name` is bridle's.
     pub(crate) name: &'static str,
     pub(crate) least: u16,
     pub(crate) most: u16,
-    pub(crate) function: fn(&mut Machine, Arguments) -> Outcome,
+    pub(crate) function: fn(&mut Machine, ArgumentWindow) -> StepResult,
 }
 
 /// Any number of arguments.
@@ -35,13 +35,13 @@ pub(crate) const fn native(
     name: &'static str,
     least: u16,
     most: u16,
-    function: fn(&mut Machine, Arguments) -> Outcome,
-) -> Native {
-    Native { name, least, most, function }
+    function: fn(&mut Machine, ArgumentWindow) -> StepResult,
+) -> NativeFunction {
+    NativeFunction { name, least, most, function }
 }
 
-const TABLES: [&[Native]; 11] = [
-    core::TABLE,
+const TABLES: [&[NativeFunction]; 11] = [
+    symbols::TABLE,
     typing::TABLE,
     numbers::TABLE,
     lists::TABLE,
@@ -64,8 +64,8 @@ const fn count() -> usize {
 }
 
 /// All of them; a function's number is its position.
-pub(crate) static NATIVES: [Native; count()] = {
-    let mut all = [core::TABLE[0]; count()];
+pub(crate) static NATIVES: [NativeFunction; count()] = {
+    let mut all = [symbols::TABLE[0]; count()];
     let (mut table, mut next) = (0, 0);
     while table <= TABLES.len() {
         let part = if table == TABLES.len() { regex::TABLE } else { TABLES[table] };
@@ -84,7 +84,7 @@ impl Machine {
     /// Value of a keyword argument behind the first `from` arguments.
     pub(crate) fn key(
         &self,
-        arguments: Arguments,
+        arguments: ArgumentWindow,
         from: usize,
         name: &str,
     ) -> Option<crate::value::Word> {

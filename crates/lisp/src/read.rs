@@ -6,11 +6,11 @@ use std::collections::HashMap;
 use num_traits::Zero;
 
 use crate::code::SourcePlace;
-use crate::heap::Object;
+use crate::heap::HeapObject;
 use crate::machine::Machine;
 use crate::number::bits::parse_integer;
 use crate::print::CONTROL_NAMES;
-use crate::symbols::{Home, well_known};
+use crate::symbols::{SymbolHome, well_known};
 use crate::trap::{LimitKind, Trap};
 use crate::value::{NIL, Word};
 
@@ -22,7 +22,7 @@ const READ_DIGITS: usize = 4096;
 
 /// Whose text is read.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Reading {
+pub(crate) enum SourceTrust {
     /// The prelude: new symbols belong to the system.
     Prelude,
     /// A skill.
@@ -44,15 +44,15 @@ pub(crate) enum ReadFailureKind {
     Trap(Trap),
 }
 
-type Read<T> = Result<T, ReadFailure>;
+type ReadOutcome<T> = Result<T, ReadFailure>;
 
 /// A text and how far it was read.
-pub(crate) struct Reader<'t> {
+pub(crate) struct FormReader<'t> {
     text: &'t [char],
     position: usize,
     place: SourcePlace,
     depth: usize,
-    reading: Reading,
+    reading: SourceTrust,
     /// Places of conses, by their payload.
     pub(crate) places: HashMap<u32, SourcePlace>,
 }
@@ -61,8 +61,8 @@ fn is_delimiter(character: char) -> bool {
     character.is_whitespace() || matches!(character, '(' | ')' | '"' | '\'' | '`' | ',' | ';')
 }
 
-impl<'t> Reader<'t> {
-    pub(crate) fn new(text: &'t [char], reading: Reading) -> Self {
+impl<'t> FormReader<'t> {
+    pub(crate) fn new(text: &'t [char], reading: SourceTrust) -> Self {
         let place = SourcePlace { line: 1, column: 1 };
         Self { text, position: 0, place, depth: 0, reading, places: HashMap::new() }
     }
@@ -86,23 +86,23 @@ impl<'t> Reader<'t> {
         Some(character)
     }
 
-    fn failure<T>(&self, kind: ReadFailureKind) -> Read<T> {
+    fn failure<T>(&self, kind: ReadFailureKind) -> ReadOutcome<T> {
         Err(ReadFailure { place: self.place, kind })
     }
 
-    fn syntax<T>(&self, what: impl Into<String>) -> Read<T> {
+    fn syntax<T>(&self, what: impl Into<String>) -> ReadOutcome<T> {
         self.failure(ReadFailureKind::Syntax(what.into()))
     }
 
-    fn outside<T>(&self, what: impl Into<String>) -> Read<T> {
+    fn outside<T>(&self, what: impl Into<String>) -> ReadOutcome<T> {
         self.failure(ReadFailureKind::Outside(what.into()))
     }
 
-    fn trapped<T>(&self, outcome: Result<T, Trap>) -> Read<T> {
+    fn trapped<T>(&self, outcome: Result<T, Trap>) -> ReadOutcome<T> {
         outcome.or_else(|trap| self.failure(ReadFailureKind::Trap(trap)))
     }
 
-    fn skip_blanks(&mut self) -> Read<()> {
+    fn skip_blanks(&mut self) -> ReadOutcome<()> {
         while let Some(character) = self.peek() {
             if character.is_whitespace() {
                 self.next();
@@ -119,7 +119,7 @@ impl<'t> Reader<'t> {
         Ok(())
     }
 
-    fn skip_block_comment(&mut self) -> Read<()> {
+    fn skip_block_comment(&mut self) -> ReadOutcome<()> {
         let mut depth = 0_usize;
         loop {
             match (self.next(), self.peek()) {
@@ -141,7 +141,7 @@ impl<'t> Reader<'t> {
     }
 
     /// The next form; `None` at the end of the text.
-    pub(crate) fn read(&mut self, machine: &mut Machine) -> Read<Option<Word>> {
+    pub(crate) fn read(&mut self, machine: &mut Machine) -> ReadOutcome<Option<Word>> {
         self.skip_blanks()?;
         if self.peek().is_none() {
             return Ok(None);
@@ -149,7 +149,7 @@ impl<'t> Reader<'t> {
         self.form(machine).map(Some)
     }
 
-    fn form(&mut self, machine: &mut Machine) -> Read<Word> {
+    fn form(&mut self, machine: &mut Machine) -> ReadOutcome<Word> {
         self.skip_blanks()?;
         if self.depth >= READ_DEPTH {
             return self.failure(ReadFailureKind::Limit(LimitKind::Depth));
@@ -162,7 +162,7 @@ impl<'t> Reader<'t> {
         form
     }
 
-    fn form_inside(&mut self, machine: &mut Machine, place: SourcePlace) -> Read<Word> {
+    fn form_inside(&mut self, machine: &mut Machine, place: SourcePlace) -> ReadOutcome<Word> {
         let Some(character) = self.peek() else { return self.failure(ReadFailureKind::End) };
         match character {
             '(' => {
@@ -183,7 +183,12 @@ impl<'t> Reader<'t> {
         }
     }
 
-    fn wrapped(&mut self, machine: &mut Machine, place: SourcePlace, symbol: u32) -> Read<Word> {
+    fn wrapped(
+        &mut self,
+        machine: &mut Machine,
+        place: SourcePlace,
+        symbol: u32,
+    ) -> ReadOutcome<Word> {
         self.next();
         let form = self.form(machine)?;
         Ok(self.note(machine.heap.list(&[Word::symbol(symbol), form]), place))
@@ -194,7 +199,7 @@ impl<'t> Reader<'t> {
         form
     }
 
-    fn comma(&mut self, machine: &mut Machine, place: SourcePlace) -> Read<Word> {
+    fn comma(&mut self, machine: &mut Machine, place: SourcePlace) -> ReadOutcome<Word> {
         let symbol = match self.text.get(self.position + 1) {
             Some('@') => well_known::COMMA_AT,
             Some('.') => well_known::COMMA_DOT,
@@ -205,7 +210,7 @@ impl<'t> Reader<'t> {
     }
 
     /// Elements up to the closing parenthesis, and what follows a dot.
-    fn elements(&mut self, machine: &mut Machine) -> Read<(Vec<(Word, SourcePlace)>, Word)> {
+    fn elements(&mut self, machine: &mut Machine) -> ReadOutcome<(Vec<(Word, SourcePlace)>, Word)> {
         let mut elements = Vec::new();
         loop {
             self.skip_blanks()?;
@@ -233,7 +238,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    fn list(&mut self, machine: &mut Machine, place: SourcePlace) -> Read<Word> {
+    fn list(&mut self, machine: &mut Machine, place: SourcePlace) -> ReadOutcome<Word> {
         let (elements, mut list) = self.elements(machine)?;
         for (element, place) in elements.iter().rev() {
             list = machine.heap.cons(*element, list);
@@ -245,7 +250,7 @@ impl<'t> Reader<'t> {
         Ok(list)
     }
 
-    fn string(&mut self) -> Read<String> {
+    fn string(&mut self) -> ReadOutcome<String> {
         let mut text = String::new();
         loop {
             match self.next() {
@@ -260,7 +265,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    fn dispatch(&mut self, machine: &mut Machine, place: SourcePlace) -> Read<Word> {
+    fn dispatch(&mut self, machine: &mut Machine, place: SourcePlace) -> ReadOutcome<Word> {
         self.next();
         let mut digits = String::new();
         while let Some(digit) = self.peek().filter(char::is_ascii_digit) {
@@ -280,7 +285,7 @@ impl<'t> Reader<'t> {
             (':', "") => {
                 self.next();
                 let (name, _) = self.raw_token()?;
-                Ok(Word::symbol(machine.symbols.make(Home::Nowhere, &name)))
+                Ok(Word::symbol(machine.symbols.make(SymbolHome::Nowhere, &name)))
             }
             ('x', "") => self.radix_number(machine, 16),
             ('o', "") => self.radix_number(machine, 8),
@@ -293,7 +298,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    fn radix_number(&mut self, machine: &mut Machine, radix: u32) -> Read<Word> {
+    fn radix_number(&mut self, machine: &mut Machine, radix: u32) -> ReadOutcome<Word> {
         self.next();
         let (token, _) = self.raw_token()?;
         let (top, bottom) = token.split_once('/').unwrap_or((&token, "1"));
@@ -308,7 +313,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    fn character(&mut self) -> Read<Word> {
+    fn character(&mut self) -> ReadOutcome<Word> {
         self.next();
         let Some(first) = self.next() else { return self.failure(ReadFailureKind::End) };
         let mut name = String::from(first);
@@ -326,7 +331,7 @@ impl<'t> Reader<'t> {
     }
 
     /// Characters of a token, upper case unless escaped, and whether any was escaped.
-    fn raw_token(&mut self) -> Read<(String, bool)> {
+    fn raw_token(&mut self) -> ReadOutcome<(String, bool)> {
         let mut token = String::new();
         let mut is_escaped = false;
         while let Some(character) = self.peek() {
@@ -361,7 +366,7 @@ impl<'t> Reader<'t> {
         Ok((token, is_escaped))
     }
 
-    fn token(&mut self, machine: &mut Machine) -> Read<Word> {
+    fn token(&mut self, machine: &mut Machine) -> ReadOutcome<Word> {
         let start = self.position;
         let (token, is_escaped) = self.raw_token()?;
         if !is_escaped {
@@ -382,30 +387,34 @@ impl<'t> Reader<'t> {
     }
 
     fn intern(&self, machine: &mut Machine, name: &str) -> u32 {
-        if let Some(symbol) = machine.symbols.find(Home::Lisp, name) {
+        if let Some(symbol) = machine.symbols.find(SymbolHome::Lisp, name) {
             return symbol;
         }
-        let home = if self.reading == Reading::Prelude { Home::System } else { Home::User };
+        let home = if self.reading == SourceTrust::Prelude {
+            SymbolHome::System
+        } else {
+            SymbolHome::User
+        };
         machine.symbols.intern(home, name)
     }
 
-    fn qualified(&self, machine: &mut Machine, token: &str) -> Read<Word> {
+    fn qualified(&self, machine: &mut Machine, token: &str) -> ReadOutcome<Word> {
         let (package, name) = token.split_once(':').unwrap_or(("", token));
         let name = name.strip_prefix(':').unwrap_or(name);
         if name.is_empty() || name.contains(':') {
             return self.syntax(format!("`{token}` has a colon too many"));
         }
         let symbol = match package {
-            "" | "KEYWORD" => machine.symbols.intern(Home::Keyword, name),
+            "" | "KEYWORD" => machine.symbols.intern(SymbolHome::Keyword, name),
             "CL-USER" | "COMMON-LISP-USER" => self.intern(machine, name),
-            "CL" | "COMMON-LISP" => match machine.symbols.find(Home::Lisp, name) {
+            "CL" | "COMMON-LISP" => match machine.symbols.find(SymbolHome::Lisp, name) {
                 Some(symbol) => symbol,
                 None => return self.outside(token),
             },
-            "BRIDLE" if self.reading == Reading::Prelude => {
-                machine.symbols.intern(Home::Bridle, name)
+            "BRIDLE" if self.reading == SourceTrust::Prelude => {
+                machine.symbols.intern(SymbolHome::Bridle, name)
             }
-            "BRIDLE" => match machine.symbols.find(Home::Bridle, name) {
+            "BRIDLE" => match machine.symbols.find(SymbolHome::Bridle, name) {
                 Some(symbol) => symbol,
                 None => return self.outside(token),
             },
@@ -414,7 +423,7 @@ impl<'t> Reader<'t> {
         Ok(Word::symbol(symbol))
     }
 
-    fn number(&self, machine: &mut Machine, token: &str) -> Read<Option<Word>> {
+    fn number(&self, machine: &mut Machine, token: &str) -> ReadOutcome<Option<Word>> {
         if !is_number(token) {
             return Ok(None);
         }
@@ -503,7 +512,7 @@ impl Machine {
             let number = decimal.parse::<f64>().unwrap_or(f64::INFINITY);
             return self
                 .float_in_range(number.is_finite(), number == 0.0, token)
-                .map(|()| self.heap.allocate(Object::Double(number)));
+                .map(|()| self.heap.allocate(HeapObject::Double(number)));
         }
         let number = decimal.parse::<f32>().unwrap_or(f32::INFINITY);
         self.float_in_range(number.is_finite(), number == 0.0, token)?;

@@ -3,7 +3,7 @@
 use crate::value::Word;
 
 /// Result of a step that may leave the straight path.
-pub(crate) type Outcome<T = Word> = Result<T, Trap>;
+pub(crate) type StepResult<T = Word> = Result<T, Trap>;
 
 /// Boxed, so that the straight path stays small.
 pub(crate) type Trap = Box<TrapKind>;

@@ -2,18 +2,18 @@
 //!
 //! long: one walk over a pattern, whose state is eight variables.
 
-use super::{Compiled, Compiler};
-use crate::symbols::{Home, well_known};
+use super::{CompileResult, FormCompiler};
+use crate::symbols::{SymbolHome, well_known};
 use crate::value::{NIL, T, Word};
 
-impl Compiler<'_> {
+impl FormCompiler<'_> {
     /// The expander of a macro: a function of form and environment.
     pub(super) fn macro_lambda(
         &mut self,
         name: Word,
         pattern: Word,
         body: &[Word],
-    ) -> Compiled<Word> {
+    ) -> CompileResult<Word> {
         let form = self.fresh("FORM");
         let environment = self.fresh("ENV");
         let mut bindings = Vec::new();
@@ -47,7 +47,7 @@ impl Compiler<'_> {
     }
 
     fn fresh(&mut self, name: &str) -> Word {
-        Word::symbol(self.machine.symbols.make(Home::Nowhere, name))
+        Word::symbol(self.machine.symbols.make(SymbolHome::Nowhere, name))
     }
 
     fn call(&mut self, name: &str, arguments: &[Word]) -> Word {
@@ -67,7 +67,7 @@ impl Compiler<'_> {
         source: Word,
         environment: Word,
         bindings: &mut Vec<(Word, Word)>,
-    ) -> Compiled<()> {
+    ) -> CompileResult<()> {
         let mut items = Vec::new();
         let mut tail = pattern;
         while tail.is_cons() {
@@ -177,7 +177,7 @@ impl Compiler<'_> {
         next
     }
 
-    fn key_names(&mut self, name: Word) -> Compiled<(Word, Word)> {
+    fn key_names(&mut self, name: Word) -> CompileResult<(Word, Word)> {
         if name.is_cons() {
             let pair = self.elements(name)?;
             return Ok((pair[0], pair.get(1).copied().unwrap_or(NIL)));
@@ -194,7 +194,7 @@ impl Compiler<'_> {
         given: Word,
         environment: Word,
         bindings: &mut Vec<(Word, Word)>,
-    ) -> Compiled<()> {
+    ) -> CompileResult<()> {
         let default = parts.get(1).copied().unwrap_or(NIL);
         let value = self.list(&[Word::symbol(well_known::IF), test, given, default]);
         self.bind_pattern(parts[0], value, environment, bindings)?;
@@ -211,7 +211,7 @@ impl Compiler<'_> {
         value: Word,
         environment: Word,
         bindings: &mut Vec<(Word, Word)>,
-    ) -> Compiled<()> {
+    ) -> CompileResult<()> {
         if pattern.is_symbol() && pattern.is_true() {
             bindings.push((pattern, value));
             return Ok(());

@@ -1,13 +1,13 @@
 //! Structures and conditions: types, instances, slots.
 
-use super::{MANY, Native, native};
-use crate::heap::Object;
+use super::{MANY, NativeFunction, native};
+use crate::heap::HeapObject;
 use crate::machine::Machine;
-use crate::trap::Outcome;
+use crate::trap::StepResult;
 use crate::types::{RecordType, SlotType};
 use crate::value::{NIL, UNBOUND, Word};
 
-pub(crate) const TABLE: &[Native] = &[
+pub(crate) const TABLE: &[NativeFunction] = &[
     // name, parents, slots as (name initargs initform-function-or-nil), report, is-condition
     native("%define-record", 5, 5, |m, a| {
         let name = m.symbol_argument(m.argument(a, 0))?;
@@ -96,7 +96,7 @@ pub(crate) const TABLE: &[Native] = &[
             return Err(m.simple_error("a structure type that is not defined"));
         };
         let slots: Box<[Word]> = m.arguments(a)[1..].into();
-        Ok(m.heap.allocate(Object::Structure(number, slots)))
+        Ok(m.heap.allocate(HeapObject::Structure(number, slots)))
     }),
     // Fills by initargs; slots without a value stay unbound. Second value: slots to fill.
     native("%allocate-condition", 2, 2, |m, a| {
@@ -123,7 +123,7 @@ pub(crate) const TABLE: &[Native] = &[
             .filter(|((_, value), slot)| **value == UNBOUND && slot.initform != UNBOUND)
             .map(|((index, _), _)| Word::count(index))
             .collect();
-        let word = m.heap.allocate(Object::Structure(number, slots.into()));
+        let word = m.heap.allocate(HeapObject::Structure(number, slots.into()));
         let missing = m.make_list(&missing)?;
         Ok(m.return_values(&[word, missing]))
     }),
@@ -135,7 +135,7 @@ pub(crate) const TABLE: &[Native] = &[
     native("%set-slot-at", 3, 3, |m, a| {
         let index = m.argument(a, 1).as_index().unwrap_or(0);
         let value = m.argument(a, 2);
-        if let Some(Object::Structure(_, slots)) = m.heap.object_mut(m.argument(a, 0)) {
+        if let Some(HeapObject::Structure(_, slots)) = m.heap.object_mut(m.argument(a, 0)) {
             slots[index] = value;
         }
         Ok(value)
@@ -152,14 +152,14 @@ pub(crate) const TABLE: &[Native] = &[
     native("%struct-set", 4, 4, |m, a| {
         let slot = checked_slot(m, m.argument(a, 0), m.argument(a, 1), m.argument(a, 2))?;
         let value = m.argument(a, 3);
-        if let Some(Object::Structure(_, slots)) = m.heap.object_mut(m.argument(a, 0)) {
+        if let Some(HeapObject::Structure(_, slots)) = m.heap.object_mut(m.argument(a, 0)) {
             slots[slot] = value;
         }
         Ok(value)
     }),
     native("copy-structure", 1, 1, |m, a| match m.record(m.argument(a, 0)) {
         Some((kind, slots)) => {
-            let copy = Object::Structure(kind, slots.into());
+            let copy = HeapObject::Structure(kind, slots.into());
             Ok(m.heap.allocate(copy))
         }
         None => Err(m.type_error(m.argument(a, 0), crate::symbols::well_known::STRUCTURE_OBJECT)),
@@ -178,7 +178,7 @@ pub(crate) const TABLE: &[Native] = &[
     }),
 ];
 
-fn slot_of(m: &mut Machine, kind: Word, name: Word) -> Outcome<(u32, usize)> {
+fn slot_of(m: &mut Machine, kind: Word, name: Word) -> StepResult<(u32, usize)> {
     let (kind, name) = (m.symbol_argument(kind)?, m.symbol_argument(name)?);
     let number = m.types.find(kind);
     let slot = number
@@ -189,7 +189,7 @@ fn slot_of(m: &mut Machine, kind: Word, name: Word) -> Outcome<(u32, usize)> {
     }
 }
 
-fn checked_slot(m: &mut Machine, word: Word, kind: Word, name: Word) -> Outcome<usize> {
+fn checked_slot(m: &mut Machine, word: Word, kind: Word, name: Word) -> StepResult<usize> {
     let (number, _) = slot_of(m, kind, name)?;
     let found = m.record(word).filter(|(kind, _)| m.types.is_subtype(*kind, number));
     let Some((own, _)) = found else {

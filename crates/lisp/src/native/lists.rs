@@ -1,13 +1,13 @@
 //! Functions of conses that take no function.
 
-use super::{MANY, Native, native};
+use super::{MANY, NativeFunction, native};
 use crate::equality::is_eql;
 use crate::machine::Machine;
 use crate::symbols::well_known;
-use crate::trap::Outcome;
+use crate::trap::StepResult;
 use crate::value::{NIL, Word};
 
-pub(crate) const TABLE: &[Native] = &[
+pub(crate) const TABLE: &[NativeFunction] = &[
     native("car", 1, 1, |m, a| m.car(m.argument(a, 0))),
     native("cdr", 1, 1, |m, a| m.cdr(m.argument(a, 0))),
     native("first", 1, 1, |m, a| m.car(m.argument(a, 0))),
@@ -245,14 +245,14 @@ pub(crate) const TABLE: &[Native] = &[
     }),
 ];
 
-fn path(m: &mut Machine, mut word: Word, steps: &str) -> Outcome {
+fn path(m: &mut Machine, mut word: Word, steps: &str) -> StepResult {
     for step in steps.bytes().rev() {
         word = if step == b'a' { m.car(word)? } else { m.cdr(word)? };
     }
     Ok(word)
 }
 
-fn nthcdr(m: &mut Machine, count: usize, mut list: Word) -> Outcome {
+fn nthcdr(m: &mut Machine, count: usize, mut list: Word) -> StepResult {
     if !list.is_cons() && list.is_true() {
         return Err(m.type_error(list, well_known::LIST));
     }
@@ -266,12 +266,12 @@ fn nthcdr(m: &mut Machine, count: usize, mut list: Word) -> Outcome {
     Ok(list)
 }
 
-fn nth(m: &mut Machine, count: usize, list: Word) -> Outcome {
+fn nth(m: &mut Machine, count: usize, list: Word) -> StepResult {
     let rest = nthcdr(m, count, list)?;
     m.car(rest)
 }
 
-fn cons_count(m: &mut Machine, list: Word) -> Outcome<usize> {
+fn cons_count(m: &mut Machine, list: Word) -> StepResult<usize> {
     let (mut rest, mut count) = (list, 0);
     if !rest.is_cons() && rest.is_true() {
         return Err(m.type_error(rest, well_known::LIST));
@@ -284,7 +284,7 @@ fn cons_count(m: &mut Machine, list: Word) -> Outcome<usize> {
     Ok(count)
 }
 
-fn last_cons(m: &mut Machine, list: Word) -> Outcome {
+fn last_cons(m: &mut Machine, list: Word) -> StepResult {
     let mut last = list;
     loop {
         let next = m.heap.pair(last).cdr;
@@ -296,7 +296,7 @@ fn last_cons(m: &mut Machine, list: Word) -> Outcome {
     }
 }
 
-fn append(m: &mut Machine, a: crate::machine::Arguments) -> Outcome {
+fn append(m: &mut Machine, a: crate::machine::ArgumentWindow) -> StepResult {
     let Some(last) = a.count.checked_sub(1) else { return Ok(NIL) };
     let mut words = Vec::new();
     for index in 0..last {
@@ -307,7 +307,7 @@ fn append(m: &mut Machine, a: crate::machine::Arguments) -> Outcome {
     Ok(m.heap.list_with_tail(&words, tail))
 }
 
-fn find_key(m: &mut Machine, plist: Word, key: Word) -> Outcome {
+fn find_key(m: &mut Machine, plist: Word, key: Word) -> StepResult {
     let mut rest = plist;
     while rest.is_cons() {
         let pair = m.heap.pair(rest);
@@ -323,7 +323,7 @@ fn find_key(m: &mut Machine, plist: Word, key: Word) -> Outcome {
     if rest.is_nil() { Ok(NIL) } else { Err(m.type_error(rest, well_known::LIST)) }
 }
 
-fn set_car(m: &mut Machine, word: Word, value: Word) -> Outcome<()> {
+fn set_car(m: &mut Machine, word: Word, value: Word) -> StepResult<()> {
     match m.heap.pair_mut(word) {
         Some(pair) if word.is_cons() => pair.car = value,
         _ => return Err(m.type_error(word, well_known::CONS)),
@@ -331,7 +331,7 @@ fn set_car(m: &mut Machine, word: Word, value: Word) -> Outcome<()> {
     Ok(())
 }
 
-fn set_cdr(m: &mut Machine, word: Word, value: Word) -> Outcome<()> {
+fn set_cdr(m: &mut Machine, word: Word, value: Word) -> StepResult<()> {
     match m.heap.pair_mut(word) {
         Some(pair) if word.is_cons() => pair.cdr = value,
         _ => return Err(m.type_error(word, well_known::CONS)),

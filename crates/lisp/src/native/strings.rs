@@ -3,18 +3,18 @@
 use std::cmp::Ordering;
 
 use super::characters::{downcase, has_case, upcase};
-use super::{MANY, Native, native};
+use super::{MANY, NativeFunction, native};
 use crate::equality::fold;
-use crate::heap::Object;
-use crate::machine::{Arguments, Machine};
+use crate::heap::HeapObject;
+use crate::machine::{ArgumentWindow, Machine};
 use crate::number::bits::parse_integer;
 use crate::print::CONTROL_NAMES;
-use crate::text::Text;
-use crate::trap::Outcome;
+use crate::text::LispText;
+use crate::trap::StepResult;
 use crate::types::condition;
 use crate::value::{NIL, Word};
 
-pub(crate) const TABLE: &[Native] = &[
+pub(crate) const TABLE: &[NativeFunction] = &[
     native("string", 1, 1, |m, a| {
         let word = m.argument(a, 0);
         if m.heap.text(word).is_some() {
@@ -32,7 +32,7 @@ pub(crate) const TABLE: &[Native] = &[
             Some(word) => m.character_argument(word)?,
             None => '\0',
         };
-        m.make_text(Text::filled(filler, count))
+        m.make_text(LispText::filled(filler, count))
     }),
     native("string-upcase", 1, 5, |m, a| change_case(m, a, |c, _| upcase(c))),
     native("string-downcase", 1, 5, |m, a| change_case(m, a, |c, _| downcase(c))),
@@ -155,7 +155,7 @@ pub(crate) const TABLE: &[Native] = &[
     }),
 ];
 
-fn radix(m: &mut Machine, word: Option<Word>) -> Outcome<u32> {
+fn radix(m: &mut Machine, word: Option<Word>) -> StepResult<u32> {
     match word {
         None => Ok(10),
         Some(word) => match m.index_argument(word)? {
@@ -165,19 +165,19 @@ fn radix(m: &mut Machine, word: Option<Word>) -> Outcome<u32> {
     }
 }
 
-fn character_at(m: &mut Machine, a: Arguments) -> Outcome {
+fn character_at(m: &mut Machine, a: ArgumentWindow) -> StepResult {
     if m.heap.text(m.argument(a, 0)).is_none() {
         return Err(m.type_error(m.argument(a, 0), crate::symbols::well_known::STRING));
     }
     m.element(m.argument(a, 0), m.argument(a, 1))
 }
 
-fn change_case(m: &mut Machine, a: Arguments, change: fn(char, bool) -> char) -> Outcome {
+fn change_case(m: &mut Machine, a: ArgumentWindow, change: fn(char, bool) -> char) -> StepResult {
     let text = m.designated_text(m.argument(a, 0))?;
     let (start, end) = m.bounds(m.key(a, 1, "START"), m.key(a, 1, "END"), text.len())?;
     m.charge(text.len() / 16)?;
     let mut is_start = true;
-    let mut changed = Text::new();
+    let mut changed = LispText::new();
     for (index, character) in text.iter().enumerate() {
         if index < start || index >= end {
             changed.push(character);
@@ -189,7 +189,7 @@ fn change_case(m: &mut Machine, a: Arguments, change: fn(char, bool) -> char) ->
     m.make_text(changed)
 }
 
-fn trim(m: &mut Machine, a: Arguments, left: bool, right: bool) -> Outcome {
+fn trim(m: &mut Machine, a: ArgumentWindow, left: bool, right: bool) -> StepResult {
     let bag = super::sequences::elements(m, m.argument(a, 0))?;
     for word in &bag {
         m.character_argument(*word)?;
@@ -208,7 +208,7 @@ fn trim(m: &mut Machine, a: Arguments, left: bool, right: bool) -> Outcome {
 }
 
 /// How two parts of strings compare, and where they first differ in the first one.
-fn compare(m: &mut Machine, a: Arguments, is_loose: bool) -> Outcome<(Ordering, usize)> {
+fn compare(m: &mut Machine, a: ArgumentWindow, is_loose: bool) -> StepResult<(Ordering, usize)> {
     let (one, two) = (m.designated_text(m.argument(a, 0))?, m.designated_text(m.argument(a, 1))?);
     let first = m.bounds(m.key(a, 2, "START1"), m.key(a, 2, "END1"), one.len())?;
     let second = m.bounds(m.key(a, 2, "START2"), m.key(a, 2, "END2"), two.len())?;
@@ -225,17 +225,22 @@ fn compare(m: &mut Machine, a: Arguments, is_loose: bool) -> Outcome<(Ordering, 
     }
 }
 
-fn order(m: &mut Machine, a: Arguments, is_loose: bool, holds: fn(Ordering) -> bool) -> Outcome {
+fn order(
+    m: &mut Machine,
+    a: ArgumentWindow,
+    is_loose: bool,
+    holds: fn(Ordering) -> bool,
+) -> StepResult {
     let (found, at) = compare(m, a, is_loose)?;
     Ok(if holds(found) { Word::count(at) } else { NIL })
 }
 
 fn chain(
     m: &mut Machine,
-    a: Arguments,
+    a: ArgumentWindow,
     change: fn(char) -> char,
     holds: fn(Ordering) -> bool,
-) -> Outcome {
+) -> StepResult {
     let mut all = true;
     let mut before = change(m.character_argument(m.argument(a, 0))?);
     for index in 1..a.count {
@@ -246,7 +251,7 @@ fn chain(
     Ok(Word::truth(all))
 }
 
-fn parse(m: &mut Machine, a: Arguments) -> Outcome {
+fn parse(m: &mut Machine, a: ArgumentWindow) -> StepResult {
     let text = m.string_argument(m.argument(a, 0))?;
     let characters: Vec<char> = text.chars().collect();
     let (start, end) = m.bounds(m.key(a, 1, "START"), m.key(a, 1, "END"), characters.len())?;
@@ -293,5 +298,5 @@ fn parse(m: &mut Machine, a: Arguments) -> Outcome {
 
 /// Whether a word is a string with a fill pointer, to be written to.
 pub(crate) fn is_growing(m: &Machine, word: Word) -> bool {
-    matches!(m.heap.get(word), Some(Object::Text(_, shape)) if !shape.is_simple())
+    matches!(m.heap.get(word), Some(HeapObject::Text(_, shape)) if !shape.is_simple())
 }

@@ -6,15 +6,15 @@ use num_bigint::BigInt;
 use num_integer::Integer as _;
 use num_traits::{One, Signed, Zero};
 
-use super::Number;
+use super::RealNumber;
 use crate::machine::Machine;
 use crate::symbols::well_known;
-use crate::trap::Outcome;
+use crate::trap::StepResult;
 use crate::value::Word;
 
 /// Which integer a quotient becomes.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Rounding {
+pub(crate) enum RoundingMode {
     Floor,
     Ceiling,
     Truncate,
@@ -25,10 +25,10 @@ impl Machine {
     /// Quotient as an integer, and the remainder.
     pub(crate) fn round_quotient(
         &mut self,
-        rounding: Rounding,
+        rounding: RoundingMode,
         number: Word,
         divisor: Word,
-    ) -> Outcome<(Word, Word)> {
+    ) -> StepResult<(Word, Word)> {
         if let (Some(one), Some(two)) = (number.as_fixnum(), divisor.as_fixnum())
             && two != 0
         {
@@ -61,9 +61,9 @@ impl Machine {
     }
 
     /// The float closest to a rational, of the same width as a model.
-    pub(crate) fn float_like(&mut self, word: Word, model: &Number) -> Outcome {
+    pub(crate) fn float_like(&mut self, word: Word, model: &RealNumber) -> StepResult {
         let number = self.number(word)?;
-        if let Number::Double(_) = model {
+        if let RealNumber::Double(_) = model {
             let double = self.as_double(&number)?;
             return self.double_word(double);
         }
@@ -72,18 +72,18 @@ impl Machine {
     }
 
     /// Exactly the value of a float.
-    pub(crate) fn rational(&mut self, word: Word) -> Outcome {
+    pub(crate) fn rational(&mut self, word: Word) -> StepResult {
         let number = self.real(word)?;
         let (numerator, denominator) = number.exact();
         self.ratio_word(numerator, denominator)
     }
 
     /// The simplest ratio that a float could stand for.
-    pub(crate) fn rationalize(&mut self, word: Word) -> Outcome {
+    pub(crate) fn rationalize(&mut self, word: Word) -> StepResult {
         let number = self.real(word)?;
         let (bits, precision, smallest) = match &number {
-            Number::Single(single) => (f64::from(*single), 24, -149),
-            Number::Double(double) => (*double, 53, -1074),
+            RealNumber::Single(single) => (f64::from(*single), 24, -149),
+            RealNumber::Double(double) => (*double, 53, -1074),
             _ => return Ok(word),
         };
         if bits == 0.0 {
@@ -135,12 +135,12 @@ fn unfold(whole: &[BigInt], last: BigInt) -> (BigInt, BigInt) {
     })
 }
 
-fn round_small(rounding: Rounding, one: i64, two: i64) -> i64 {
+fn round_small(rounding: RoundingMode, one: i64, two: i64) -> i64 {
     match rounding {
-        Rounding::Truncate => one / two,
-        Rounding::Floor => num_integer::Integer::div_floor(&one, &two),
-        Rounding::Ceiling => -(num_integer::Integer::div_floor(&-one, &two)),
-        Rounding::Round => {
+        RoundingMode::Truncate => one / two,
+        RoundingMode::Floor => num_integer::Integer::div_floor(&one, &two),
+        RoundingMode::Ceiling => -(num_integer::Integer::div_floor(&-one, &two)),
+        RoundingMode::Round => {
             let floor = num_integer::Integer::div_floor(&one, &two);
             let twice = (i128::from(one) - i128::from(floor) * i128::from(two)) * 2;
             match twice.abs().cmp(&i128::from(two).abs()) {
@@ -152,12 +152,12 @@ fn round_small(rounding: Rounding, one: i64, two: i64) -> i64 {
     }
 }
 
-fn round_big(rounding: Rounding, top: &BigInt, bottom: &BigInt) -> BigInt {
+fn round_big(rounding: RoundingMode, top: &BigInt, bottom: &BigInt) -> BigInt {
     match rounding {
-        Rounding::Truncate => top / bottom,
-        Rounding::Floor => top.div_floor(bottom),
-        Rounding::Ceiling => -(-top).div_floor(bottom),
-        Rounding::Round => {
+        RoundingMode::Truncate => top / bottom,
+        RoundingMode::Floor => top.div_floor(bottom),
+        RoundingMode::Ceiling => -(-top).div_floor(bottom),
+        RoundingMode::Round => {
             let (floor, rest) = top.div_mod_floor(bottom);
             match (rest * 2_i32).abs().cmp(&bottom.abs()) {
                 Ordering::Less => floor,

@@ -1,15 +1,15 @@
 //! Symbols, functions, definitions and identity.
 
-use super::{MANY, Native, native};
+use super::{MANY, NativeFunction, native};
 use crate::equality::{is_eql, is_function};
-use crate::heap::Object;
+use crate::heap::HeapObject;
 use crate::machine::Machine;
-use crate::symbols::{Home, flag};
-use crate::trap::{Outcome, TrapKind, outside};
+use crate::symbols::{SymbolHome, flag};
+use crate::trap::{StepResult, TrapKind, outside};
 use crate::types::condition;
 use crate::value::{NIL, UNBOUND, Word};
 
-pub(crate) const TABLE: &[Native] = &[
+pub(crate) const TABLE: &[NativeFunction] = &[
     native("eq", 2, 2, |m, a| Ok(Word::truth(m.argument(a, 0) == m.argument(a, 1)))),
     native("eql", 2, 2, |m, a| {
         Ok(Word::truth(is_eql(&m.heap, m.argument(a, 0), m.argument(a, 1))))
@@ -41,7 +41,7 @@ pub(crate) const TABLE: &[Native] = &[
     }),
     native("%proclaim-special", 2, 2, |m, a| {
         let symbol = m.symbol_argument(m.argument(a, 0))?;
-        if m.symbols.home(symbol) == Home::Lisp && m.symbols.has(symbol, flag::LOCKED) {
+        if m.symbols.home(symbol) == SymbolHome::Lisp && m.symbols.has(symbol, flag::LOCKED) {
             return m.refuse(&format!("redefinition of {}", m.symbols.name(symbol)));
         }
         m.symbols.set_flag(symbol, flag::SPECIAL);
@@ -121,11 +121,11 @@ pub(crate) const TABLE: &[Native] = &[
         let name = m.string_argument(m.argument(a, 0))?;
         m.reserve(name.len() + 128)?;
         m.heap.bytes += name.len() + 128;
-        let (symbol, how) = match m.symbols.find(Home::Lisp, &name) {
+        let (symbol, how) = match m.symbols.find(SymbolHome::Lisp, &name) {
             Some(symbol) => (symbol, "INHERITED"),
-            None => match m.symbols.find(Home::User, &name) {
+            None => match m.symbols.find(SymbolHome::User, &name) {
                 Some(symbol) => (symbol, "INTERNAL"),
-                None => (m.symbols.intern(Home::User, &name), ""),
+                None => (m.symbols.intern(SymbolHome::User, &name), ""),
             },
         };
         let how = if how.is_empty() { NIL } else { m.symbols.keyword(how) };
@@ -151,7 +151,7 @@ pub(crate) const TABLE: &[Native] = &[
     }),
     native("%keywordp", 1, 1, |m, a| {
         let symbol = m.argument(a, 0).as_symbol();
-        Ok(Word::truth(symbol.is_some_and(|symbol| m.symbols.home(symbol) == Home::Keyword)))
+        Ok(Word::truth(symbol.is_some_and(|symbol| m.symbols.home(symbol) == SymbolHome::Keyword)))
     }),
     native("%unhandled", 1, 1, |m, a| Err(Box::new(TrapKind::Unhandled(m.argument(a, 0))))),
     native("%outside", 1, 1, |m, a| {
@@ -168,17 +168,17 @@ pub(crate) const TABLE: &[Native] = &[
     }),
     native("%lisp-symbol-p", 1, 1, |m, a| {
         let symbol = m.argument(a, 0).as_symbol();
-        Ok(Word::truth(symbol.is_some_and(|symbol| m.symbols.home(symbol) == Home::Lisp)))
+        Ok(Word::truth(symbol.is_some_and(|symbol| m.symbols.home(symbol) == SymbolHome::Lisp)))
     }),
 ];
 
-fn make_symbol(m: &mut Machine, name: &str) -> Outcome {
+fn make_symbol(m: &mut Machine, name: &str) -> StepResult {
     m.heap.bytes += name.len() + 96;
     m.reserve(0)?;
-    Ok(Word::symbol(m.symbols.make(Home::Nowhere, name)))
+    Ok(Word::symbol(m.symbols.make(SymbolHome::Nowhere, name)))
 }
 
-fn global_function(m: &mut Machine, word: Word) -> Outcome {
+fn global_function(m: &mut Machine, word: Word) -> StepResult {
     if is_function(&m.heap, word) {
         return Ok(word);
     }
@@ -194,13 +194,13 @@ impl Machine {
     /// The symbol whose function assigns the place that `symbol` reads.
     pub(crate) fn setf_function_symbol(&mut self, symbol: u32) -> u32 {
         let name = format!("(SETF {}/{symbol})", self.symbols.name(symbol));
-        self.symbols.intern(Home::System, &name)
+        self.symbols.intern(SymbolHome::System, &name)
     }
 
     /// Slots of a structure or condition.
     pub(crate) fn record(&self, word: Word) -> Option<(u32, &[Word])> {
         match self.heap.get(word) {
-            Some(Object::Structure(kind, slots)) => Some((*kind, slots)),
+            Some(HeapObject::Structure(kind, slots)) => Some((*kind, slots)),
             _ => None,
         }
     }
