@@ -49,7 +49,7 @@ pub(crate) enum Instruction {
     UnlessEql(Register, Register, JumpTarget),
     UnlessCons(Register, JumpTarget),
     IfCons(Register, JumpTarget),
-    /// The same with a constant that fits 16 bits: register, constant, target.
+    /// Jumps when the comparison with a 16-bit constant is false: register, constant, target.
     UnlessLessSmall(Register, i16, JumpTarget),
     UnlessGreaterSmall(Register, i16, JumpTarget),
     UnlessEqualSmall(Register, i16, JumpTarget),

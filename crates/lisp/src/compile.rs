@@ -7,6 +7,7 @@ mod backquote;
 mod check;
 mod destructure;
 mod emit;
+mod emit_call;
 mod emit_control;
 mod lambda;
 mod special;
@@ -26,7 +27,7 @@ pub(crate) type BlockId = usize;
 /// Nested forms, macro expansions included.
 const COMPILE_DEPTH: usize = 600;
 
-/// Why a form was not compiled.
+/// Reason that a form was not compiled.
 pub(crate) enum CompileFailure {
     /// Not in the subset: what, and where.
     Outside(String, SourcePlace),
@@ -67,7 +68,7 @@ pub(crate) enum InlineOperation {
     Element,
 }
 
-/// What a call calls.
+/// Function that a call names.
 pub(crate) enum CallTarget {
     Global(u32),
     Native(u32),
@@ -172,7 +173,7 @@ pub(crate) struct BlockNode {
     pub(crate) cleanups: usize,
 }
 
-/// What a name means where the compiler is.
+/// Meaning of a name in the scope that is being compiled.
 pub(crate) enum ScopeEntry {
     Variable(u32, VariableId),
     Special(u32),

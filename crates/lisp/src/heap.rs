@@ -52,7 +52,7 @@ impl ArrayShape {
     }
 }
 
-/// Where text goes or comes from.
+/// Destination of printed text.
 #[derive(Clone, Debug)]
 pub(crate) enum TextStream {
     /// The instance's output.

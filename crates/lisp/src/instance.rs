@@ -15,7 +15,7 @@ use crate::symbols::{SymbolHome, flag, well_known};
 use crate::trap::{Trap, TrapKind};
 use crate::value::{NIL, UNBOUND, Word};
 
-/// How much a program may use.
+/// Bounds of what a program may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct InstanceLimits {
     /// Steps of one load or call: about a call, a jump back or 64 bytes of text each.
@@ -252,12 +252,12 @@ impl Instance {
         self.machine.export(value, 0).map_err(|trap| self.trap_error(trap))
     }
 
-    /// What was printed since it was last taken.
+    /// Takes what was printed since the last call.
     pub fn take_output(&mut self) -> String {
         std::mem::take(&mut self.machine.output)
     }
 
-    /// What went to the error output, such as warnings.
+    /// Takes what went to the error output, such as warnings.
     pub fn take_error_output(&mut self) -> String {
         std::mem::take(&mut self.machine.error_output)
     }

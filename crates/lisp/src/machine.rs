@@ -21,7 +21,7 @@ pub(crate) struct CallFrame {
     pub(crate) closure: Word,
 }
 
-/// What happens when control comes back to a frame.
+/// Step that follows when control comes back to a frame.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FrameRole {
     /// Goes on with the next instruction.

@@ -22,7 +22,7 @@ pub(crate) struct PrintStyle {
     pub(crate) case: u32,
 }
 
-/// Something left to print.
+/// Step of printing that is left to do.
 enum PrintStep {
     Word(Word, usize),
     Text(&'static str),
@@ -358,7 +358,7 @@ impl Machine {
         Ok(())
     }
 
-    /// What a condition says about itself.
+    /// Report of a condition.
     pub(crate) fn report(&mut self, word: Word) -> StepResult<String> {
         if let Some((reported, text)) = &self.report
             && *reported == word

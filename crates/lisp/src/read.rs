@@ -20,7 +20,7 @@ const READ_DEPTH: usize = 400;
 /// Digits of a number in a source text: more take time that grows with their square.
 const READ_DIGITS: usize = 4096;
 
-/// Whose text is read.
+/// Author of the text that is read: decides which packages it may name.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SourceTrust {
     /// The prelude: new symbols belong to the system.
@@ -29,7 +29,7 @@ pub(crate) enum SourceTrust {
     Skill,
 }
 
-/// Why a text could not be read.
+/// Reason that a text could not be read.
 pub(crate) struct ReadFailure {
     pub(crate) place: SourcePlace,
     pub(crate) kind: ReadFailureKind,

@@ -5,7 +5,7 @@
 
 use crate::value::{UNBOUND, Word};
 
-/// When two keys are the same.
+/// Equality of keys.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum TableTest {
     Eq,

@@ -15,7 +15,7 @@ pub(crate) enum TrapKind {
     Unhandled(Word),
     /// A limit of the instance; no Lisp code sees it.
     Limit(LimitKind),
-    /// Something the subset does not have; no Lisp code sees it either, so that no handler turns it
+    /// Name or value that the subset does not have; no Lisp code sees it, so that no handler turns it
     /// into a value that SBCL would not give.
     Outside(String),
     /// A condition's report is a Lisp function: call it, then try again.

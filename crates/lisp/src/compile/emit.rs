@@ -1,20 +1,15 @@
-//! Nodes to instructions: values, calls, conditions. Exits are in `emit_control.rs`.
-//!
-//! long: one table of nodes, and the helpers that share its state.
+//! Nodes to instructions: values and variables. Calls are in `emit_call.rs`, exits in `emit_control.rs`.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::{
-    CallTarget, CompileFailure, CompileResult, FormCompiler, FormNode, InlineOperation,
-    VariableBinding, VariableId,
-};
+use super::{CompileFailure, CompileResult, FormCompiler, FormNode, VariableBinding, VariableId};
 use crate::code::{
     CaptureSource, CompiledCode, Instruction, ParameterLayout, Register, SourcePlace,
 };
 use crate::value::{NIL, T, Word};
 
-/// What becomes of a value.
+/// Use of a value once it is computed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum ValueUse {
     Nothing,
@@ -25,14 +20,14 @@ pub(super) enum ValueUse {
     Tail,
 }
 
-/// Something to undo when control leaves.
+/// Binding or mark to take back when control leaves.
 #[derive(Clone, Copy)]
 pub(super) enum ExitAction {
     Unbind(u16),
     PopMark,
 }
 
-/// Where a block's or tagbody's exits go.
+/// Positions that a block's or tagbody's exits jump to.
 pub(super) struct ExitTargets {
     pub(super) want: ValueUse,
     pub(super) undo: usize,
@@ -103,7 +98,7 @@ impl FormCompiler<'_> {
         variable.is_captured && variable.is_assigned
     }
 
-    /// What a function really captures: static functions are constants.
+    /// Variables that a closure stores; functions without captures are constants and left out.
     pub(super) fn captured_variables(&self, function: usize) -> Vec<VariableId> {
         let captures = &self.functions[function].captures;
         captures.iter().copied().filter(|used| self.variables[*used].holds.is_none()).collect()
@@ -197,7 +192,7 @@ impl CodeEmitter<'_, '_> {
         }
     }
 
-    fn constant(&mut self, word: Word) -> u16 {
+    pub(super) fn constant(&mut self, word: Word) -> u16 {
         let constants = &mut self.code.constants;
         let index = constants.iter().position(|known| *known == word).unwrap_or_else(|| {
             constants.push(word);
@@ -206,7 +201,7 @@ impl CodeEmitter<'_, '_> {
         index as u16
     }
 
-    fn load(&mut self, to: Register, word: Word) {
+    pub(super) fn load(&mut self, to: Register, word: Word) {
         let op = match word.as_fixnum().map(i32::try_from) {
             Some(Ok(small)) => Instruction::Small(to, small),
             _ if word == NIL => Instruction::Nil(to),
@@ -250,7 +245,7 @@ impl CodeEmitter<'_, '_> {
     }
 
     /// Register to compute a value in before `deliver`.
-    fn destination(&mut self, want: ValueUse) -> CompileResult<Register> {
+    pub(super) fn destination(&mut self, want: ValueUse) -> CompileResult<Register> {
         match want {
             ValueUse::One(to) | ValueUse::Many(to) => Ok(to),
             _ => self.allocate(),
@@ -321,8 +316,8 @@ impl CodeEmitter<'_, '_> {
         Ok(())
     }
 
-    /// A parameter is in its register: put it into a cell or bind it where it needs that.
-    fn settle(&mut self, parameter: super::FunctionParameter) {
+    /// Puts a parameter into a cell, or binds it, where it needs that; its value is in its register.
+    pub(super) fn settle(&mut self, parameter: super::FunctionParameter) {
         let register = self.registers[&parameter.variable];
         if self.compiler.is_celled(parameter.variable) {
             self.push(Instruction::NewCell(register, register));
@@ -342,7 +337,7 @@ impl CodeEmitter<'_, '_> {
     }
 
     /// Register of a variable that can be read where it is.
-    fn plain_register(&self, node: &FormNode) -> Option<Register> {
+    pub(super) fn plain_register(&self, node: &FormNode) -> Option<Register> {
         let FormNode::Local(variable) = node else { return None };
         if self.compiler.variables[*variable].is_assigned
             || self.compiler.variables[*variable].holds.is_some()
@@ -432,7 +427,7 @@ impl CodeEmitter<'_, '_> {
         Ok(())
     }
 
-    fn emit_local(&mut self, variable: VariableId, want: ValueUse) -> CompileResult<()> {
+    pub(super) fn emit_local(&mut self, variable: VariableId, want: ValueUse) -> CompileResult<()> {
         if want == ValueUse::Nothing {
             return Ok(());
         }
@@ -608,233 +603,4 @@ impl CodeEmitter<'_, '_> {
         self.undo.push(ExitAction::Unbind(dynamic.len() as u16));
         self.emit_guarded(body, want, depth)
     }
-
-    fn emit_call(
-        &mut self,
-        target: &CallTarget,
-        arguments: &[FormNode],
-        place: SourcePlace,
-        want: ValueUse,
-        is_apply: bool,
-    ) -> CompileResult<()> {
-        let function = match target {
-            CallTarget::Node(node) => Some(self.operand(node)?),
-            CallTarget::Local(variable) if self.compiler.variables[*variable].holds.is_none() => {
-                let register = self.allocate()?;
-                self.emit_local(*variable, ValueUse::One(register))?;
-                Some(register)
-            }
-            CallTarget::Native(number) if is_apply => {
-                let register = self.allocate()?;
-                self.load(register, Word::native(*number));
-                Some(register)
-            }
-            CallTarget::Global(symbol) if is_apply => {
-                let register = self.allocate()?;
-                self.load(register, Word::symbol(*symbol));
-                Some(register)
-            }
-            CallTarget::Local(variable) if is_apply => {
-                let register = self.allocate()?;
-                self.emit_local(*variable, ValueUse::One(register))?;
-                Some(register)
-            }
-            _ => None,
-        };
-        let first = self.next;
-        for argument in arguments {
-            let register = self.allocate()?;
-            self.emit(argument, ValueUse::One(register))?;
-        }
-        if arguments.is_empty() {
-            self.allocate()?;
-        }
-        self.at(place);
-        let count = arguments.len() as u8;
-        let is_tail = want == ValueUse::Tail;
-        let op = match (target, function) {
-            (_, Some(function)) if is_apply && is_tail => {
-                Instruction::TailApply { count, first, function }
-            }
-            (_, Some(function)) if is_apply => Instruction::ApplyWord { count, first, function },
-            (_, Some(function)) if is_tail => Instruction::TailWord { count, first, function },
-            (_, Some(function)) => Instruction::CallWord { count, first, function },
-            (CallTarget::Native(function), None) => {
-                Instruction::CallNative { count, first, function: *function }
-            }
-            (CallTarget::Global(symbol), None) if is_tail => {
-                Instruction::TailGlobal { count, first, symbol: *symbol }
-            }
-            (CallTarget::Global(symbol), None) => {
-                Instruction::CallGlobal { count, first, symbol: *symbol }
-            }
-            (CallTarget::Local(variable), None) => {
-                let held = self.compiler.variables[*variable].holds.unwrap_or(0);
-                let code = self.compiler.functions[held].code;
-                if is_tail {
-                    Instruction::TailCode { count, first, code }
-                } else {
-                    Instruction::CallCode { count, first, code }
-                }
-            }
-            (CallTarget::Node(_), None) => Instruction::Nil(first),
-        };
-        self.push(op);
-        if is_tail && !matches!(op, Instruction::CallNative { .. }) {
-            return Ok(());
-        }
-        self.deliver_values(first, want);
-        Ok(())
-    }
-
-    fn emit_inline(
-        &mut self,
-        inline: InlineOperation,
-        arguments: &[FormNode],
-        place: SourcePlace,
-        want: ValueUse,
-    ) -> CompileResult<()> {
-        let small = match arguments.get(1) {
-            Some(FormNode::Constant(word)) => word.as_fixnum().and_then(|n| i16::try_from(n).ok()),
-            _ => None,
-        };
-        if is_condition(inline) {
-            return self.emit_truth(&inline, arguments, place, want);
-        }
-        let one = self.operand(&arguments[0])?;
-        let amount = match inline {
-            InlineOperation::Add => small,
-            InlineOperation::Subtract => small.and_then(i16::checked_neg),
-            _ => None,
-        };
-        if let Some(amount) = amount {
-            let to = self.destination(want)?;
-            self.at(place);
-            self.push(Instruction::AddSmall(to, one, amount));
-            self.deliver(to, want);
-            return Ok(());
-        }
-        let two = match arguments.get(1) {
-            Some(node) => self.operand(node)?,
-            None => one,
-        };
-        let to = self.destination(want)?;
-        self.at(place);
-        self.push(match inline {
-            InlineOperation::Add => Instruction::Add(to, one, two),
-            InlineOperation::Subtract => Instruction::Subtract(to, one, two),
-            InlineOperation::Multiply => Instruction::Multiply(to, one, two),
-            InlineOperation::Car => Instruction::Car(to, one),
-            InlineOperation::Cdr => Instruction::Cdr(to, one),
-            InlineOperation::Cons => Instruction::Cons(to, one, two),
-            InlineOperation::Not => Instruction::Not(to, one),
-            _ => Instruction::Element(to, one, two),
-        });
-        self.deliver(to, want);
-        Ok(())
-    }
-
-    /// A comparison as a value.
-    fn emit_truth(
-        &mut self,
-        inline: &InlineOperation,
-        arguments: &[FormNode],
-        place: SourcePlace,
-        want: ValueUse,
-    ) -> CompileResult<()> {
-        let jumps = self.emit_comparison(*inline, arguments, place)?;
-        let to = self.destination(want)?;
-        self.push(Instruction::True(to));
-        let end = self.push(Instruction::Jump(0));
-        jumps.into_iter().for_each(|jump| self.patch(jump));
-        self.push(Instruction::Nil(to));
-        self.patch(end);
-        self.deliver(to, want);
-        Ok(())
-    }
-
-    /// Jumps to be patched to where control goes when the node is false.
-    pub(super) fn emit_condition(&mut self, node: &FormNode) -> CompileResult<Vec<usize>> {
-        let before = self.next;
-        let jumps = match node {
-            FormNode::Inline(inline, arguments, place) if is_condition(*inline) => {
-                self.emit_comparison(*inline, arguments, *place)?
-            }
-            FormNode::Inline(InlineOperation::Not, arguments, _) => {
-                let register = self.operand(&arguments[0])?;
-                vec![self.push(Instruction::JumpTrue(register, 0))]
-            }
-            FormNode::And(nodes) => {
-                let mut jumps = Vec::new();
-                for node in nodes {
-                    jumps.extend(self.emit_condition(node)?);
-                }
-                jumps
-            }
-            FormNode::Constant(word) if word.is_true() => Vec::new(),
-            _ => {
-                let register = self.operand(node)?;
-                vec![self.push(Instruction::JumpNil(register, 0))]
-            }
-        };
-        self.next = before;
-        Ok(jumps)
-    }
-
-    fn emit_comparison(
-        &mut self,
-        inline: InlineOperation,
-        arguments: &[FormNode],
-        place: SourcePlace,
-    ) -> CompileResult<Vec<usize>> {
-        let small = match arguments.get(1) {
-            Some(FormNode::Constant(word)) => word.as_fixnum().and_then(|n| i16::try_from(n).ok()),
-            _ => None,
-        };
-        let one = self.operand(&arguments[0])?;
-        let short = match (inline, small) {
-            (InlineOperation::Less, Some(small)) => {
-                Some(Instruction::UnlessLessSmall(one, small, 0))
-            }
-            (InlineOperation::Greater, Some(small)) => {
-                Some(Instruction::UnlessGreaterSmall(one, small, 0))
-            }
-            (InlineOperation::NumbersEqual, Some(small)) => {
-                Some(Instruction::UnlessEqualSmall(one, small, 0))
-            }
-            (InlineOperation::Consp, _) => Some(Instruction::UnlessCons(one, 0)),
-            (InlineOperation::Atom, _) => Some(Instruction::IfCons(one, 0)),
-            _ => None,
-        };
-        if let Some(op) = short {
-            self.at(place);
-            return Ok(vec![self.push(op)]);
-        }
-        let two = self.operand(&arguments[1])?;
-        self.at(place);
-        Ok(vec![self.push(match inline {
-            InlineOperation::Less => Instruction::UnlessLess(one, two, 0),
-            InlineOperation::LessEqual => Instruction::UnlessLessEqual(one, two, 0),
-            InlineOperation::Greater => Instruction::UnlessLess(two, one, 0),
-            InlineOperation::GreaterEqual => Instruction::UnlessLessEqual(two, one, 0),
-            InlineOperation::NumbersEqual => Instruction::UnlessNumbersEqual(one, two, 0),
-            InlineOperation::Eq => Instruction::UnlessEq(one, two, 0),
-            _ => Instruction::UnlessEql(one, two, 0),
-        })])
-    }
-}
-
-fn is_condition(inline: InlineOperation) -> bool {
-    matches!(
-        inline,
-        InlineOperation::Less
-            | InlineOperation::LessEqual
-            | InlineOperation::Greater
-            | InlineOperation::GreaterEqual
-            | InlineOperation::NumbersEqual
-            | InlineOperation::Eq
-            | InlineOperation::Eql
-            | InlineOperation::Consp
-            | InlineOperation::Atom
-    )
 }

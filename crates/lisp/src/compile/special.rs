@@ -273,7 +273,7 @@ impl FormCompiler<'_> {
         }
     }
 
-    /// What `funcall` and `apply` call, without a detour for a function that is named.
+    /// Function that `funcall` or `apply` calls, directly when it is named.
     fn analyze_target(&mut self, form: Word) -> CompileResult<CallTarget> {
         let node = self.analyze(form)?;
         Ok(match node {

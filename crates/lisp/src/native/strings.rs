@@ -207,7 +207,7 @@ fn trim(m: &mut Machine, a: ArgumentWindow, left: bool, right: bool) -> StepResu
     m.make_text(text.slice(start, end))
 }
 
-/// How two parts of strings compare, and where they first differ in the first one.
+/// Order of two parts of strings, and the index in the first one where they differ.
 fn compare(m: &mut Machine, a: ArgumentWindow, is_loose: bool) -> StepResult<(Ordering, usize)> {
     let (one, two) = (m.designated_text(m.argument(a, 0))?, m.designated_text(m.argument(a, 1))?);
     let first = m.bounds(m.key(a, 2, "START1"), m.key(a, 2, "END1"), one.len())?;

@@ -166,7 +166,7 @@ impl Machine {
         }
     }
 
-    /// How two real numbers compare, exactly.
+    /// Exact order of two real numbers.
     pub(crate) fn compare(&mut self, one: Word, two: Word) -> StepResult<Ordering> {
         if let (Some(one), Some(two)) = (one.as_fixnum(), two.as_fixnum()) {
             return Ok(one.cmp(&two));

@@ -12,7 +12,7 @@ use crate::symbols::well_known;
 use crate::trap::StepResult;
 use crate::value::Word;
 
-/// Which integer a quotient becomes.
+/// Direction in which a quotient is rounded to an integer.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RoundingMode {
     Floor,
