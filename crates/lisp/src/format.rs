@@ -8,6 +8,9 @@ mod words;
 pub(crate) use control::refused_directive;
 use control::{ControlPiece, DirectiveParameter, FormatDirective, NESTING, bad, parse};
 
+use num_traits::Signed as _;
+
+use crate::heap::HeapObject;
 use crate::machine::Machine;
 use crate::trap::{LimitKind, StepResult, limit};
 use crate::value::Word;
@@ -16,6 +19,8 @@ use crate::value::Word;
 struct ArgumentCursor {
     words: Vec<Word>,
     at: usize,
+    /// Lists that are left where the arguments are one of several, for `~:^`.
+    lists_left: Option<usize>,
 }
 
 /// Whether formatting goes on behind a piece.
@@ -23,6 +28,27 @@ struct ArgumentCursor {
 enum FormatFlow {
     On,
     Leave,
+    /// `~:^`: leaves the loop over lists too.
+    LeaveLists,
+}
+
+/// Whether the parameters of `~^` say that it leaves; `None` without parameters.
+fn is_end(parameters: &[DirectiveParameter]) -> Option<bool> {
+    let is_given = |parameter: &&DirectiveParameter| **parameter != DirectiveParameter::Missing;
+    let given: Vec<DirectiveParameter> = parameters.iter().take_while(is_given).copied().collect();
+    Some(match given.as_slice() {
+        [] => return None,
+        [one] => *one == DirectiveParameter::Number(0),
+        [one, two] => one == two,
+        [one, two, three, ..] => match (one, two, three) {
+            (
+                DirectiveParameter::Number(low),
+                DirectiveParameter::Number(middle),
+                DirectiveParameter::Number(high),
+            ) => low <= middle && middle <= high,
+            _ => false,
+        },
+    })
 }
 
 impl ArgumentCursor {
@@ -56,7 +82,7 @@ impl Machine {
         let text: Vec<char> = control.chars().collect();
         self.charge(text.len() / 16)?;
         let (pieces, _) = parse(self, &text, &mut 0, "", 0)?;
-        let mut cursor = ArgumentCursor { words: arguments.to_vec(), at: 0 };
+        let mut cursor = ArgumentCursor { words: arguments.to_vec(), at: 0, lists_left: None };
         let mut out = String::new();
         if !is_start {
             // Stands for the line before; removed below.
@@ -84,8 +110,9 @@ impl Machine {
             match piece {
                 ControlPiece::Text(text) => out.push_str(text),
                 ControlPiece::Directive(directive) => {
-                    if self.format_directive(directive, cursor, out, depth)? == FormatFlow::Leave {
-                        return Ok(FormatFlow::Leave);
+                    let flow = self.format_directive(directive, cursor, out, depth)?;
+                    if flow != FormatFlow::On {
+                        return Ok(flow);
                     }
                 }
             }
@@ -125,10 +152,10 @@ impl Machine {
             'C' => {
                 let word = cursor.next(self)?;
                 let character = self.character_argument(word)?;
-                if d.at {
-                    out.push_str(&self.print(word, true)?);
-                } else if d.colon && (character.is_control() || character == ' ') {
+                if d.colon && (character.is_control() || character == ' ') {
                     out.push_str(&self.print(word, true)?[2..]);
+                } else if d.at && !d.colon {
+                    out.push_str(&self.print(word, true)?);
                 } else {
                     out.push(character);
                 }
@@ -185,17 +212,24 @@ impl Machine {
                     let words = self.list_elements(list)?;
                     self.format_pieces(
                         &pieces,
-                        &mut ArgumentCursor { words, at: 0 },
+                        &mut ArgumentCursor { words, at: 0, lists_left: None },
                         out,
                         depth + 1,
                     )?;
                 }
             }
             '^' => {
-                if d.colon || number(0).is_some() {
-                    return self.refuse("FORMAT directive ~:^");
-                }
-                return Ok(if cursor.left() == 0 { FormatFlow::Leave } else { FormatFlow::On });
+                let is_over = match (is_end(&parameters), d.colon, cursor.lists_left) {
+                    (_, true, None) => return Err(bad(self, "~:^ outside of ~:{")),
+                    (Some(is_over), ..) => is_over,
+                    (None, true, Some(left)) => left == 0,
+                    (None, false, _) => cursor.left() == 0,
+                };
+                return Ok(match (is_over, d.colon) {
+                    (false, _) => FormatFlow::On,
+                    (true, true) => FormatFlow::LeaveLists,
+                    (true, false) => FormatFlow::Leave,
+                });
             }
             '(' => {
                 let mut inner = String::new();
@@ -228,6 +262,11 @@ impl Machine {
                         (Some(number), _) => DirectiveParameter::Number(number),
                         (_, Some(character)) => DirectiveParameter::Character(character),
                         _ if word.is_nil() => DirectiveParameter::Missing,
+                        _ if matches!(self.heap.get(word), Some(HeapObject::Big(_))) => {
+                            let number = self.integer(word)?;
+                            let end = if number.is_negative() { i64::MIN } else { i64::MAX };
+                            DirectiveParameter::Number(i64::try_from(number).unwrap_or(end))
+                        }
                         _ => return Err(bad(self, "bad parameter")),
                     }
                 }
@@ -322,7 +361,7 @@ impl Machine {
             cursor
         } else {
             let list = cursor.next(self)?;
-            own = ArgumentCursor { words: self.list_elements(list)?, at: 0 };
+            own = ArgumentCursor { words: self.list_elements(list)?, at: 0, lists_left: None };
             &mut own
         };
         let mut rounds = 0;
@@ -332,17 +371,16 @@ impl Machine {
             let flow = if d.colon {
                 let list = source.next(self)?;
                 let words = self.list_elements(list)?;
-                self.format_pieces(
-                    &d.clauses[0],
-                    &mut ArgumentCursor { words, at: 0 },
-                    out,
-                    depth + 1,
-                )?;
-                FormatFlow::On
+                let lists_left = Some(source.left());
+                let mut inner = ArgumentCursor { words, at: 0, lists_left };
+                match self.format_pieces(&d.clauses[0], &mut inner, out, depth + 1)? {
+                    FormatFlow::LeaveLists => FormatFlow::Leave,
+                    _ => FormatFlow::On,
+                }
             } else {
                 self.format_pieces(&d.clauses[0], source, out, depth + 1)?
             };
-            if flow == FormatFlow::Leave {
+            if flow != FormatFlow::On {
                 break;
             }
             if (source.at, out.len()) == before {

@@ -56,7 +56,6 @@ fn build() -> StandardImage {
     machine.reset();
     machine.registers = Vec::new();
     machine.roots = Vec::new();
-    machine.gensym_counter = 0;
     machine.heap.freeze();
     machine.symbols.freeze();
     codes.freeze();

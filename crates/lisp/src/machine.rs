@@ -89,7 +89,6 @@ pub(crate) struct Machine {
     pub(crate) fuel: i64,
     pub(crate) limits: InstanceLimits,
     pub(crate) next_token: i64,
-    pub(crate) gensym_counter: u64,
     pub(crate) output: String,
     pub(crate) error_output: String,
     /// Whether the last character of each output ended a line.
@@ -125,7 +124,6 @@ impl Machine {
             fuel: 0,
             limits,
             next_token: 0,
-            gensym_counter: 0,
             output: String::new(),
             error_output: String::new(),
             at_line_start: [true; 2],
@@ -368,6 +366,16 @@ impl Machine {
         match word.as_index() {
             Some(index) => Ok(index),
             None => Err(self.type_error(word, well_known::UNSIGNED_BYTE)),
+        }
+    }
+
+    /// A count of any size; one beyond all lists is as good as the largest index.
+    pub(crate) fn count_argument(&mut self, word: Word) -> StepResult<usize> {
+        match self.heap.get(word) {
+            Some(HeapObject::Big(number)) if number.sign() == num_bigint::Sign::Plus => {
+                Ok(usize::MAX >> 1)
+            }
+            _ => self.index_argument(word),
         }
     }
 

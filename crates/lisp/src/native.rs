@@ -16,7 +16,9 @@ pub(crate) mod tables;
 pub(crate) mod typing;
 
 use crate::machine::{ArgumentWindow, Machine};
+use crate::symbols::{SymbolHome, well_known};
 use crate::trap::StepResult;
+use crate::value::Word;
 
 /// A function written in Rust.
 #[derive(Clone, Copy)]
@@ -81,13 +83,39 @@ pub(crate) static NATIVES: [NativeFunction; count()] = {
 };
 
 impl Machine {
-    /// Value of a keyword argument behind the first `from` arguments.
-    pub(crate) fn key(
-        &self,
+    /// Rejects an odd number of keyword arguments behind the first `from`, and unknown ones.
+    pub(crate) fn check_keys(
+        &mut self,
         arguments: ArgumentWindow,
         from: usize,
-        name: &str,
-    ) -> Option<crate::value::Word> {
+        known: &[&str],
+    ) -> StepResult<()> {
+        if arguments.count <= from {
+            return Ok(());
+        }
+        let rest = &self.arguments(arguments)[from..];
+        if rest.len() % 2 == 1 {
+            return Err(self.program_error("odd number of &KEY arguments"));
+        }
+        let allow = Word::symbol(well_known::K_ALLOW_OTHER_KEYS);
+        let is_allowed = rest
+            .chunks_exact(2)
+            .find(|pair| pair[0] == allow)
+            .is_some_and(|pair| pair[1].is_true());
+        let is_known = |word: Word| {
+            word.as_symbol().is_some_and(|symbol| {
+                self.symbols.home(symbol) == SymbolHome::Keyword
+                    && (word == allow || known.contains(&self.symbols.name(symbol)))
+            })
+        };
+        if is_allowed || rest.chunks_exact(2).all(|pair| is_known(pair[0])) {
+            return Ok(());
+        }
+        Err(self.program_error("unknown &KEY argument"))
+    }
+
+    /// Value of a keyword argument behind the first `from` arguments.
+    pub(crate) fn key(&self, arguments: ArgumentWindow, from: usize, name: &str) -> Option<Word> {
         let rest = self.arguments(arguments).get(from..)?;
         let found = rest.chunks_exact(2).find(|pair| {
             pair[0].as_symbol().is_some_and(|symbol| self.symbols.name(symbol) == name)

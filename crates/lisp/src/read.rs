@@ -52,6 +52,8 @@ pub(crate) struct FormReader<'t> {
     position: usize,
     place: SourcePlace,
     depth: usize,
+    /// Where the last token has its first colon that is not escaped.
+    colon: Option<usize>,
     reading: SourceTrust,
     /// Places of conses, by their payload.
     pub(crate) places: HashMap<u32, SourcePlace>,
@@ -64,7 +66,7 @@ fn is_delimiter(character: char) -> bool {
 impl<'t> FormReader<'t> {
     pub(crate) fn new(text: &'t [char], reading: SourceTrust) -> Self {
         let place = SourcePlace { line: 1, column: 1 };
-        Self { text, position: 0, place, depth: 0, reading, places: HashMap::new() }
+        Self { text, position: 0, place, depth: 0, colon: None, reading, places: HashMap::new() }
     }
 
     pub(crate) fn position(&self) -> usize {
@@ -334,6 +336,7 @@ impl<'t> FormReader<'t> {
     fn raw_token(&mut self) -> ReadOutcome<(String, bool)> {
         let mut token = String::new();
         let mut is_escaped = false;
+        self.colon = None;
         while let Some(character) = self.peek() {
             match character {
                 '\\' => {
@@ -359,6 +362,9 @@ impl<'t> FormReader<'t> {
                 _ if is_delimiter(character) => break,
                 _ => {
                     self.next();
+                    if character == ':' && self.colon.is_none() {
+                        self.colon = Some(token.len());
+                    }
                     token.push(crate::native::characters::upcase(character));
                 }
             }
@@ -367,7 +373,6 @@ impl<'t> FormReader<'t> {
     }
 
     fn token(&mut self, machine: &mut Machine) -> ReadOutcome<Word> {
-        let start = self.position;
         let (token, is_escaped) = self.raw_token()?;
         if !is_escaped {
             if token.chars().all(|c| c == '.') {
@@ -377,11 +382,8 @@ impl<'t> FormReader<'t> {
                 return Ok(number);
             }
         }
-        // A colon between bars is part of the name.
-        let source: String = self.text[start..self.position].iter().collect();
-        let is_qualified = token.contains(':') && !(is_escaped && source.starts_with('|'));
-        if is_qualified {
-            return self.qualified(machine, &token);
+        if let Some(colon) = self.colon {
+            return self.qualified(machine, &token, colon);
         }
         Ok(Word::symbol(self.intern(machine, &token)))
     }
@@ -398,10 +400,10 @@ impl<'t> FormReader<'t> {
         machine.symbols.intern(home, name)
     }
 
-    fn qualified(&self, machine: &mut Machine, token: &str) -> ReadOutcome<Word> {
-        let (package, name) = token.split_once(':').unwrap_or(("", token));
+    fn qualified(&self, machine: &mut Machine, token: &str, colon: usize) -> ReadOutcome<Word> {
+        let (package, name) = (&token[..colon], &token[colon + 1..]);
         let name = name.strip_prefix(':').unwrap_or(name);
-        if name.is_empty() || name.contains(':') {
+        if name.is_empty() || name.starts_with(':') {
             return self.syntax(format!("`{token}` has a colon too many"));
         }
         let symbol = match package {

@@ -214,7 +214,7 @@ well_known! {
         STANDARD_CHAR = "STANDARD-CHAR", BASE_CHAR = "BASE-CHAR", UNSIGNED_BYTE = "UNSIGNED-BYTE",
         STRUCTURE_OBJECT = "STRUCTURE-OBJECT",         EQ = "EQ", EQL = "EQL", EQUAL = "EQUAL",
         EQUALP = "EQUALP", MEMBER = "MEMBER", MOD = "MOD",
-        VALUES = "VALUES",                 IN_PACKAGE = "IN-PACKAGE",
+        VALUES = "VALUES",                 IN_PACKAGE = "IN-PACKAGE", GENSYM_COUNTER = "*GENSYM-COUNTER*",
     }
     Keyword {
         K_ALLOW_OTHER_KEYS = "ALLOW-OTHER-KEYS",

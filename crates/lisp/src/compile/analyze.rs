@@ -128,10 +128,21 @@ impl FormCompiler<'_> {
     /// Local macros as an association list; a local function hides a macro with `nil`.
     fn macro_environment(&mut self) -> Word {
         let mut list = NIL;
+        let mut has_symbol_macros = false;
+        let marker = Word::symbol(self.machine.symbols.intern(SymbolHome::System, "%SYMBOL-MACRO"));
         for index in 0..self.scope.len() {
             let pair = match &self.scope[index] {
                 ScopeEntry::Macro(name, expander) => (*name, *expander),
                 ScopeEntry::Function(name, _) => (*name, NIL),
+                ScopeEntry::SymbolMacro(name, expansion) => {
+                    let (name, expansion) = (Word::symbol(*name), *expansion);
+                    has_symbol_macros = true;
+                    (self.list(&[marker, name, T]), expansion)
+                }
+                ScopeEntry::Variable(name, _) | ScopeEntry::Special(name) if has_symbol_macros => {
+                    let name = Word::symbol(*name);
+                    (self.list(&[marker, name]), NIL)
+                }
                 _ => continue,
             };
             let entry = self.machine.heap.cons(pair.0, pair.1);

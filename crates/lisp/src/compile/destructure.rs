@@ -23,7 +23,9 @@ impl FormCompiler<'_> {
         {
             let rest = self.machine.heap.pair(pattern).cdr;
             let pair = self.machine.heap.pair(rest);
-            bindings.push((pair.car, form));
+            // DESTRUCTURING-BIND has no name; its value is behind the place of a macro's name.
+            let whole = if name.is_nil() { self.call("CDR", &[form]) } else { form };
+            self.bind_pattern(pair.car, whole, environment, &mut bindings)?;
             pattern = pair.cdr;
         }
         let source = self.call("CDR", &[form]);
@@ -78,6 +80,10 @@ impl FormCompiler<'_> {
         if tail.is_true() {
             items.push(Word::symbol(well_known::REST));
             items.push(tail);
+        }
+        if items.first() == Some(&Word::symbol(well_known::WHOLE)) && items.len() > 1 {
+            self.bind_pattern(items[1], source, environment, bindings)?;
+            items.drain(..2);
         }
         let is_key = |item: &Word| {
             matches!(

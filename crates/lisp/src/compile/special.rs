@@ -117,7 +117,15 @@ impl FormCompiler<'_> {
             (well_known::SYMBOL_MACROLET, [macros, body @ ..]) => {
                 self.analyze_symbol_macrolet(*macros, body)?
             }
-            (well_known::EVAL_WHEN, [_, body @ ..]) => self.analyze_body(body)?,
+            (well_known::EVAL_WHEN, [situations, body @ ..]) => {
+                let situations = self.elements(*situations)?;
+                let is_run = situations.iter().any(|situation| {
+                    let symbol = situation.as_symbol();
+                    let name = symbol.map(|symbol| self.machine.symbols.name(symbol));
+                    matches!(name, Some("EXECUTE" | "EVAL"))
+                });
+                if is_run { self.analyze_body(body)? } else { FormNode::Constant(NIL) }
+            }
             (well_known::CATCH, [tag, body @ ..]) => {
                 let (tag, body) = (self.analyze(*tag)?, self.analyze_body(body)?);
                 FormNode::Catch(Box::new(tag), Box::new(body))

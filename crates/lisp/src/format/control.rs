@@ -168,8 +168,9 @@ pub(super) fn parse_directive(
                     digits.push(*digit);
                     *at += 1;
                 }
-                let number =
-                    digits.trim_start_matches('+').parse().map_err(|_| limit(LimitKind::Heap))?;
+                // A number beyond all widths is as good as the largest one.
+                let end = if character == '-' { i64::MIN } else { i64::MAX };
+                let number = digits.trim_start_matches('+').parse().unwrap_or(end);
                 parameters.push(DirectiveParameter::Number(number));
                 expects = false;
             }

@@ -49,11 +49,10 @@ impl Machine {
             out.push_str(&text);
             return Ok(());
         }
-        if p.len() > 1
-            && !matches!(p[1..], [DirectiveParameter::Missing, DirectiveParameter::Missing, _])
-        {
-            return self.refuse("column steps in FORMAT directive ~A");
-        }
+        let number = |index: usize, default: i64| match p.get(index) {
+            Some(DirectiveParameter::Number(number)) => *number,
+            _ => default,
+        };
         let filler = match p.get(3) {
             Some(DirectiveParameter::Character(character)) => *character,
             _ => ' ',
@@ -63,7 +62,13 @@ impl Machine {
         } else {
             None
         };
-        self.pad(&text, width, filler, d.at, out)
+        // At least `minpad` blanks, then steps of `colinc` until the width is reached.
+        let (step, least) = (number(1, 1).max(1), number(2, 0).max(0));
+        let count = i64::try_from(text.chars().count()).unwrap_or(i64::MAX);
+        let missing = width.unwrap_or(0).saturating_sub(count.saturating_add(least)).max(0);
+        let padding = missing.saturating_add(step - 1) / step * step;
+        let width = count.saturating_add(least).saturating_add(padding);
+        self.pad(&text, Some(width), filler, d.at, out)
     }
 
     pub(super) fn format_integer(

@@ -103,6 +103,9 @@ pub(crate) const TABLE: &[NativeFunction] = &[
         let symbol = m.symbol_argument(m.argument(a, 0))?;
         let number = m.types.find(symbol).filter(|number| m.types.get(*number).is_condition);
         let Some(number) = number else {
+            if m.symbols.home(symbol) == crate::symbols::SymbolHome::Lisp {
+                return m.refuse(&format!("condition {}", m.symbols.name(symbol)));
+            }
             let text = format!("{} does not designate a condition class.", m.symbols.name(symbol));
             return Err(m.message(crate::types::condition::SIMPLE_TYPE_ERROR, &text));
         };
@@ -113,7 +116,10 @@ pub(crate) const TABLE: &[NativeFunction] = &[
             .iter()
             .map(|slot| {
                 let found = given.chunks_exact(2).find(|pair| slot.initargs.contains(&pair[0]));
-                found.map_or(UNBOUND, |pair| pair[1])
+                // Simple conditions begin without a text and without arguments.
+                let is_simple = m.symbols.home(slot.name) == crate::symbols::SymbolHome::System
+                    && m.symbols.name(slot.name).starts_with("FORMAT-");
+                found.map_or(if is_simple { NIL } else { UNBOUND }, |pair| pair[1])
             })
             .collect();
         let missing: Vec<Word> = slots

@@ -34,11 +34,11 @@ pub(crate) const TABLE: &[NativeFunction] = &[
     native("ninth", 1, 1, |m, a| nth(m, 8, m.argument(a, 0))),
     native("tenth", 1, 1, |m, a| nth(m, 9, m.argument(a, 0))),
     native("nth", 2, 2, |m, a| {
-        let index = m.index_argument(m.argument(a, 0))?;
+        let index = m.count_argument(m.argument(a, 0))?;
         nth(m, index, m.argument(a, 1))
     }),
     native("nthcdr", 2, 2, |m, a| {
-        let index = m.index_argument(m.argument(a, 0))?;
+        let index = m.count_argument(m.argument(a, 0))?;
         nthcdr(m, index, m.argument(a, 1))
     }),
     native("cons", 2, 2, |m, a| {
@@ -58,7 +58,8 @@ pub(crate) const TABLE: &[NativeFunction] = &[
         let (first, last) = words.split_at(words.len() - 1);
         Ok(m.heap.list_with_tail(first, last[0]))
     }),
-    native("make-list", 1, 3, |m, a| {
+    native("make-list", 1, MANY, |m, a| {
+        m.check_keys(a, 1, &["INITIAL-ELEMENT"])?;
         let count = m.index_argument(m.argument(a, 0))?;
         let element = m.key(a, 1, "INITIAL-ELEMENT").unwrap_or(NIL);
         m.reserve(count.saturating_mul(24))?;
@@ -67,7 +68,7 @@ pub(crate) const TABLE: &[NativeFunction] = &[
     native("append", 0, MANY, append),
     native("nconc", 0, MANY, |m, a| {
         let mut result = NIL;
-        let mut end = NIL;
+        let mut before = NIL;
         for index in 0..a.count {
             let next = m.argument(a, index);
             if next.is_nil() {
@@ -76,19 +77,19 @@ pub(crate) const TABLE: &[NativeFunction] = &[
             if result.is_nil() {
                 result = next;
             } else {
+                let end = last_cons(m, before)?;
                 set_cdr(m, end, next)?;
             }
-            if next.is_cons() {
-                end = last_cons(m, next)?;
-            } else if index + 1 < a.count {
+            if !next.is_cons() && index + 1 < a.count {
                 return Err(m.type_error(next, well_known::LIST));
             }
+            before = next;
         }
         Ok(result)
     }),
     native("last", 1, 2, |m, a| {
         let count = match m.optional(a, 1) {
-            Some(word) => m.index_argument(word)?,
+            Some(word) => m.count_argument(word)?,
             None => 1,
         };
         let list = m.argument(a, 0);
@@ -97,7 +98,7 @@ pub(crate) const TABLE: &[NativeFunction] = &[
     }),
     native("butlast", 1, 2, |m, a| {
         let count = match m.optional(a, 1) {
-            Some(word) => m.index_argument(word)?,
+            Some(word) => m.count_argument(word)?,
             None => 1,
         };
         let list = m.argument(a, 0);

@@ -107,6 +107,7 @@ pub(crate) const TABLE: &[NativeFunction] = &[
 ];
 
 fn part(m: &mut Machine, a: ArgumentWindow) -> StepResult<String> {
+    m.check_keys(a, 2, &["START", "END"])?;
     let text = m.string_argument(m.argument(a, 0))?;
     let count = text.chars().count();
     let (start, end) = m.bounds(m.key(a, 2, "START"), m.key(a, 2, "END"), count)?;

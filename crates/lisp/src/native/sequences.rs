@@ -18,17 +18,21 @@ pub(crate) const TABLE: &[NativeFunction] = &[
     }),
     native("nreverse", 1, 1, |m, a| {
         let sequence = m.argument(a, 0);
+        if sequence.is_cons() {
+            return reverse_in_place(m, sequence);
+        }
         let mut words = elements(m, sequence)?;
         words.reverse();
-        if sequence.is_cons() || sequence.is_nil() {
-            return m.make_list(&words);
-        }
         store(m, sequence, &words)?;
         Ok(sequence)
     }),
     native("elt", 2, 2, |m, a| {
         let (sequence, index) = (m.argument(a, 0), m.argument(a, 1));
         if !(sequence.is_cons() || sequence.is_nil()) {
+            let count = length(m, sequence)?;
+            if index.as_index().is_none_or(|at| at >= count) {
+                return Err(m.index_error(index, count));
+            }
             return m.element(sequence, index);
         }
         let at = m.index_argument(index)?;
@@ -151,14 +155,53 @@ pub(crate) const TABLE: &[NativeFunction] = &[
         Ok(m.argument(a, 1))
     }),
     native("array-has-fill-pointer-p", 1, 1, |m, a| {
-        Ok(Word::truth(shape(m, m.argument(a, 0)).is_some_and(|shape| !shape.is_simple())))
+        Ok(Word::truth(!array_shape(m, m.argument(a, 0))?.is_simple()))
     }),
     native("adjustable-array-p", 1, 1, |m, a| {
-        Ok(Word::truth(shape(m, m.argument(a, 0)).is_some_and(ArrayShape::is_adjustable)))
+        Ok(Word::truth(array_shape(m, m.argument(a, 0))?.is_adjustable()))
     }),
-    native("array-dimension", 2, 2, |m, a| length(m, m.argument(a, 0)).map(Word::count)),
-    native("array-total-size", 1, 1, |m, a| length(m, m.argument(a, 0)).map(Word::count)),
+    native("array-dimension", 2, 2, |m, a| {
+        let size = total_size(m, m.argument(a, 0))?;
+        match m.index_argument(m.argument(a, 1))? {
+            0 => Ok(Word::count(size)),
+            _ => Err(m.simple_error("Axis number is too big")),
+        }
+    }),
+    native("array-total-size", 1, 1, |m, a| total_size(m, m.argument(a, 0)).map(Word::count)),
+    native("array-rank", 1, 1, |m, a| array_shape(m, m.argument(a, 0)).map(|_| Word::fixnum(1))),
+    native("array-dimensions", 1, 1, |m, a| {
+        let size = total_size(m, m.argument(a, 0))?;
+        m.make_list(&[Word::count(size)])
+    }),
 ];
+
+fn array_shape(m: &mut Machine, word: Word) -> StepResult<ArrayShape> {
+    match shape(m, word) {
+        Some(shape) => Ok(shape),
+        None => Err(m.type_error(word, well_known::ARRAY)),
+    }
+}
+
+/// Elements of an array, those behind its fill pointer included.
+fn total_size(m: &mut Machine, word: Word) -> StepResult<usize> {
+    let shape = array_shape(m, word)?;
+    if shape.is_simple() { length(m, word) } else { Ok(shape.capacity()) }
+}
+
+/// Turns the conses of a list around; the first one becomes the last.
+fn reverse_in_place(m: &mut Machine, list: Word) -> StepResult {
+    let (mut done, mut rest) = (NIL, list);
+    length(m, list)?;
+    while rest.is_cons() {
+        let next = m.heap.pair(rest).cdr;
+        match m.heap.pair_mut(rest) {
+            Some(pair) => pair.cdr = done,
+            None => return m.refuse("assignment to a constant of the image"),
+        }
+        (done, rest) = (rest, next);
+    }
+    Ok(done)
+}
 
 fn shape(m: &Machine, word: Word) -> Option<ArrayShape> {
     match m.heap.get(word) {
@@ -268,7 +311,13 @@ fn push(m: &mut Machine, a: ArgumentWindow, extends: bool) -> StepResult {
 }
 
 fn make_array(m: &mut Machine, a: ArgumentWindow) -> StepResult {
+    let known = ["ELEMENT-TYPE", "INITIAL-ELEMENT", "INITIAL-CONTENTS", "ADJUSTABLE"];
+    let more = ["FILL-POINTER", "DISPLACED-TO", "DISPLACED-INDEX-OFFSET"];
+    m.check_keys(a, 1, &[&known[..], &more].concat())?;
     let mut dimension = m.argument(a, 0);
+    if dimension.is_nil() {
+        return m.refuse("arrays that are no vectors");
+    }
     if dimension.is_cons() {
         let all = m.list_elements(dimension)?;
         if all.len() != 1 {
@@ -337,6 +386,10 @@ impl Machine {
             }
             _ => return Err(self.type_error(vector, well_known::VECTOR)),
         };
+        let shape = shape(self, vector).filter(|shape| !shape.is_simple());
+        if found.is_none() && at.is_some_and(|at| shape.is_some_and(|s| at < s.capacity())) {
+            return self.refuse("elements behind a fill pointer");
+        }
         found.map_or_else(|| Err(self.index_error(index, length)), Ok)
     }
 

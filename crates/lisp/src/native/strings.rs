@@ -26,6 +26,8 @@ pub(crate) const TABLE: &[NativeFunction] = &[
     native("char", 2, 2, character_at),
     native("schar", 2, 2, character_at),
     native("make-string", 1, MANY, |m, a| {
+        m.check_keys(a, 1, &["INITIAL-ELEMENT", "ELEMENT-TYPE"])?;
+        check_element_type(m, m.key(a, 1, "ELEMENT-TYPE"))?;
         let count = m.index_argument(m.argument(a, 0))?;
         m.reserve(count.saturating_mul(4))?;
         let filler = match m.key(a, 1, "INITIAL-ELEMENT") {
@@ -34,9 +36,9 @@ pub(crate) const TABLE: &[NativeFunction] = &[
         };
         m.make_text(LispText::filled(filler, count))
     }),
-    native("string-upcase", 1, 5, |m, a| change_case(m, a, |c, _| upcase(c))),
-    native("string-downcase", 1, 5, |m, a| change_case(m, a, |c, _| downcase(c))),
-    native("string-capitalize", 1, 5, |m, a| {
+    native("string-upcase", 1, MANY, |m, a| change_case(m, a, |c, _| upcase(c))),
+    native("string-downcase", 1, MANY, |m, a| change_case(m, a, |c, _| downcase(c))),
+    native("string-capitalize", 1, MANY, |m, a| {
         change_case(m, a, |c, is_start| if is_start { upcase(c) } else { downcase(c) })
     }),
     native("string-trim", 2, 2, |m, a| trim(m, a, true, true)),
@@ -148,11 +150,10 @@ pub(crate) const TABLE: &[NativeFunction] = &[
     native("char-equal", 1, MANY, |m, a| chain(m, a, fold, Ordering::is_eq)),
     native("char-lessp", 1, MANY, |m, a| chain(m, a, fold, Ordering::is_lt)),
     native("char-greaterp", 1, MANY, |m, a| chain(m, a, fold, Ordering::is_gt)),
-    native("char/=", 2, 2, |m, a| {
-        let (one, two) =
-            (m.character_argument(m.argument(a, 0))?, m.character_argument(m.argument(a, 1))?);
-        Ok(Word::truth(one != two))
-    }),
+    native("char/=", 1, MANY, |m, a| all_differ(m, a, |c| c)),
+    native("char-not-equal", 1, MANY, |m, a| all_differ(m, a, fold)),
+    native("char-not-lessp", 1, MANY, |m, a| chain(m, a, fold, Ordering::is_ge)),
+    native("char-not-greaterp", 1, MANY, |m, a| chain(m, a, fold, Ordering::is_le)),
 ];
 
 fn radix(m: &mut Machine, word: Option<Word>) -> StepResult<u32> {
@@ -172,7 +173,17 @@ fn character_at(m: &mut Machine, a: ArgumentWindow) -> StepResult {
     m.element(m.argument(a, 0), m.argument(a, 1))
 }
 
+/// Rejects strings of other elements than characters.
+fn check_element_type(m: &mut Machine, kind: Option<Word>) -> StepResult<()> {
+    use crate::symbols::well_known::{BASE_CHAR, CHARACTER};
+    match kind.map(Word::as_symbol) {
+        None | Some(Some(CHARACTER | BASE_CHAR)) => Ok(()),
+        Some(_) => m.refuse("strings of a special element type"),
+    }
+}
+
 fn change_case(m: &mut Machine, a: ArgumentWindow, change: fn(char, bool) -> char) -> StepResult {
+    m.check_keys(a, 1, &["START", "END"])?;
     let text = m.designated_text(m.argument(a, 0))?;
     let (start, end) = m.bounds(m.key(a, 1, "START"), m.key(a, 1, "END"), text.len())?;
     m.charge(text.len() / 16)?;
@@ -209,6 +220,7 @@ fn trim(m: &mut Machine, a: ArgumentWindow, left: bool, right: bool) -> StepResu
 
 /// Order of two parts of strings, and the index in the first one where they differ.
 fn compare(m: &mut Machine, a: ArgumentWindow, is_loose: bool) -> StepResult<(Ordering, usize)> {
+    m.check_keys(a, 2, &["START1", "END1", "START2", "END2"])?;
     let (one, two) = (m.designated_text(m.argument(a, 0))?, m.designated_text(m.argument(a, 1))?);
     let first = m.bounds(m.key(a, 2, "START1"), m.key(a, 2, "END1"), one.len())?;
     let second = m.bounds(m.key(a, 2, "START2"), m.key(a, 2, "END2"), two.len())?;
@@ -251,7 +263,20 @@ fn chain(
     Ok(Word::truth(all))
 }
 
+fn all_differ(m: &mut Machine, a: ArgumentWindow, change: fn(char) -> char) -> StepResult {
+    let mut seen = Vec::new();
+    let mut all = true;
+    for index in 0..a.count {
+        let next = change(m.character_argument(m.argument(a, index))?);
+        all &= !seen.contains(&next);
+        seen.push(next);
+        m.charge(seen.len() / 16)?;
+    }
+    Ok(Word::truth(all))
+}
+
 fn parse(m: &mut Machine, a: ArgumentWindow) -> StepResult {
+    m.check_keys(a, 1, &["START", "END", "RADIX", "JUNK-ALLOWED"])?;
     let text = m.string_argument(m.argument(a, 0))?;
     let characters: Vec<char> = text.chars().collect();
     let (start, end) = m.bounds(m.key(a, 1, "START"), m.key(a, 1, "END"), characters.len())?;

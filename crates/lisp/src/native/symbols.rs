@@ -1,10 +1,12 @@
 //! Symbols, functions, definitions and identity.
 
+use num_traits::Signed as _;
+
 use super::{MANY, NativeFunction, native};
 use crate::equality::{is_eql, is_function};
 use crate::heap::HeapObject;
 use crate::machine::Machine;
-use crate::symbols::{SymbolHome, flag};
+use crate::symbols::{SymbolHome, flag, well_known};
 use crate::trap::{StepResult, TrapKind, outside};
 use crate::types::condition;
 use crate::value::{NIL, UNBOUND, Word};
@@ -60,8 +62,12 @@ pub(crate) const TABLE: &[NativeFunction] = &[
         Ok(Word::truth(m.symbols.cells[symbol as usize].value != UNBOUND))
     }),
     native("fboundp", 1, 1, |m, a| {
-        let symbol = m.symbol_argument(m.argument(a, 0))?;
+        let symbol = function_name(m, m.argument(a, 0))?;
         let function = m.symbols.cells[symbol as usize].function;
+        let is_language = m.symbols.home(symbol) == SymbolHome::Lisp;
+        if is_language && (function == UNBOUND || m.symbols.has(symbol, flag::MACRO)) {
+            return m.refuse("FBOUNDP of a macro or of a name outside the subset");
+        }
         Ok(if function == UNBOUND { NIL } else { function })
     }),
     native("symbol-value", 1, 1, |m, a| {
@@ -88,8 +94,14 @@ pub(crate) const TABLE: &[NativeFunction] = &[
         Ok(Word::symbol(symbol))
     }),
     native("%function", 1, 1, |m, a| global_function(m, m.argument(a, 0))),
-    native("symbol-function", 1, 1, |m, a| global_function(m, m.argument(a, 0))),
-    native("fdefinition", 1, 1, |m, a| global_function(m, m.argument(a, 0))),
+    native("symbol-function", 1, 1, |m, a| {
+        let symbol = m.symbol_argument(m.argument(a, 0))?;
+        named_function(m, Word::symbol(symbol))
+    }),
+    native("fdefinition", 1, 1, |m, a| {
+        let symbol = function_name(m, m.argument(a, 0))?;
+        named_function(m, Word::symbol(symbol))
+    }),
     native("functionp", 1, 1, |m, a| Ok(Word::truth(is_function(&m.heap, m.argument(a, 0))))),
     native("%macro-function", 2, 2, |m, a| {
         let (name, environment) = (m.argument(a, 0), m.argument(a, 1));
@@ -141,14 +153,26 @@ pub(crate) const TABLE: &[NativeFunction] = &[
         make_symbol(m, &name)
     }),
     native("gensym", 0, 1, |m, a| {
-        let prefix = match m.optional(a, 0) {
+        let counter = m.global(well_known::GENSYM_COUNTER);
+        let given = m.optional(a, 0);
+        let number = given.filter(|word| m.integer(*word).is_ok());
+        let prefix = match given.filter(|_| number.is_none()) {
             Some(word) => m.string_argument(word)?,
             None => "G".to_owned(),
         };
-        m.gensym_counter += 1;
-        let name = format!("{prefix}{}", m.gensym_counter);
+        let shown = number.unwrap_or(counter);
+        if m.integer(shown)?.is_negative() {
+            return Err(m.type_error(shown, well_known::UNSIGNED_BYTE));
+        }
+        if number.is_none() {
+            let next = m.add(counter, Word::fixnum(1))?;
+            m.symbols.cells[well_known::GENSYM_COUNTER as usize].value = next;
+        }
+        let name = format!("{prefix}{}", m.print_to_string(shown));
         make_symbol(m, &name)
     }),
+    // Symbols of expansions, which the program's counter does not see.
+    native("%fresh", 0, 0, |m, _| make_symbol(m, "G")),
     native("%keywordp", 1, 1, |m, a| {
         let symbol = m.argument(a, 0).as_symbol();
         Ok(Word::truth(symbol.is_some_and(|symbol| m.symbols.home(symbol) == SymbolHome::Keyword)))
@@ -176,6 +200,32 @@ fn make_symbol(m: &mut Machine, name: &str) -> StepResult {
     m.heap.bytes += name.len() + 96;
     m.reserve(0)?;
     Ok(Word::symbol(m.symbols.make(SymbolHome::Nowhere, name)))
+}
+
+/// The symbol behind a function name, `(setf name)` included.
+fn function_name(m: &mut Machine, word: Word) -> StepResult<u32> {
+    if !word.is_cons() {
+        return m.symbol_argument(word);
+    }
+    let parts = m.list_elements(word)?;
+    match parts.as_slice() {
+        [setf, place] if *setf == Word::symbol(well_known::SETF) && place.is_symbol() => {
+            if m.symbols.home(place.payload()) == SymbolHome::Lisp {
+                return m.refuse("functions that assign places of the language");
+            }
+            Ok(m.setf_function_symbol(place.payload()))
+        }
+        _ => Err(m.type_error(word, well_known::SYMBOL)),
+    }
+}
+
+/// The function of a symbol; macros and special operators are no values here.
+fn named_function(m: &mut Machine, word: Word) -> StepResult {
+    let symbol = m.symbol_argument(word)?;
+    if m.symbols.has(symbol, flag::MACRO) {
+        return m.refuse("SYMBOL-FUNCTION of a macro");
+    }
+    global_function(m, word)
 }
 
 fn global_function(m: &mut Machine, word: Word) -> StepResult {

@@ -77,6 +77,10 @@ fn table(m: &mut Machine, word: Word) -> StepResult<&HashTable> {
 }
 
 fn make_table(m: &mut Machine, a: crate::machine::ArgumentWindow) -> StepResult {
+    m.check_keys(a, 0, &["TEST", "SIZE", "REHASH-SIZE", "REHASH-THRESHOLD"])?;
+    if let Some(size) = m.key(a, 0, "SIZE") {
+        m.index_argument(size)?;
+    }
     let test = m.key(a, 0, "TEST").unwrap_or(Word::symbol(well_known::EQL));
     let test = match test.as_symbol() {
         Some(symbol) => m.symbols.name(symbol).to_owned(),

@@ -4,7 +4,7 @@ use super::{CodePosition, ResolvedCallee};
 use crate::code::{CodeTable, CompiledCode};
 use crate::heap::HeapObject;
 use crate::machine::{ArgumentWindow, CallFrame, FrameRole, Machine};
-use crate::native::NATIVES;
+use crate::native::{MANY, NATIVES};
 use crate::symbols::well_known;
 use crate::trap::{LimitKind, StepResult, Trap, TrapKind, limit};
 use crate::types::condition;
@@ -99,7 +99,9 @@ impl Machine {
     #[inline]
     pub(super) fn call_native(&mut self, number: u32, arguments: ArgumentWindow) -> StepResult {
         let native = &NATIVES[number as usize];
-        if arguments.count < native.least as usize || arguments.count > native.most as usize {
+        if arguments.count < native.least as usize
+            || (arguments.count > native.most as usize && native.most != MANY)
+        {
             return Err(self.wrong_count(native.name, arguments.count));
         }
         self.value_count = 1;
