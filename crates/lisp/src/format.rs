@@ -151,7 +151,9 @@ impl Machine {
             },
             'C' => {
                 let word = cursor.next(self)?;
-                let character = self.character_argument(word)?;
+                let Some(character) = word.as_character() else {
+                    return Err(bad(self, "the argument of ~C is no character"));
+                };
                 if d.colon && (character.is_control() || character == ' ') {
                     out.push_str(&self.print(word, true)?[2..]);
                 } else if d.at && !d.colon {
@@ -328,7 +330,9 @@ impl Machine {
             Some(number) => number,
             None => {
                 let word = cursor.next(self)?;
-                let number = self.integer(word)?;
+                let Ok(number) = self.integer(word) else {
+                    return Err(bad(self, "the argument of ~[ is no integer"));
+                };
                 i64::try_from(number).unwrap_or(-1)
             }
         };

@@ -5,6 +5,7 @@ use crate::code::CodeTable;
 use crate::collect::CollectionMarks;
 use crate::heap::{Heap, HeapObject};
 use crate::instance::InstanceLimits;
+use crate::number::RealNumber;
 use crate::symbols::{SymbolTable, well_known};
 use crate::text::LispText;
 use crate::trap::{LimitKind, StepResult, Trap, TrapKind, limit, outside};
@@ -241,6 +242,21 @@ impl Machine {
     pub(crate) fn division_by_zero(&mut self, operation: u32, one: Word, two: Word) -> Trap {
         let operands = self.heap.list(&[one, two]);
         self.condition(condition::DIVISION_BY_ZERO, &[Word::symbol(operation), operands])
+    }
+
+    /// The condition of a quotient by zero: two zeros of which one is a float have no quotient at all.
+    pub(crate) fn zero_divisor(
+        &mut self,
+        (left, right): (&RealNumber, &RealNumber),
+        one: Word,
+        two: Word,
+    ) -> Trap {
+        if left.is_zero() && !(left.is_rational() && right.is_rational()) {
+            let operands = self.heap.list(&[one, two]);
+            let operation = Word::symbol(well_known::SLASH);
+            return self.condition(condition::FLOATING_POINT_INVALID, &[operation, operands]);
+        }
+        self.division_by_zero(well_known::SLASH, one, two)
     }
 
     // Arguments.

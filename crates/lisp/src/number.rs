@@ -79,10 +79,23 @@ impl RealNumber {
     }
 }
 
-/// The closest float with so many bits of precision, ties to even.
+/// The float that SBCL makes of a ratio: the closest one with so many bits, ties to even. Bits of a numerator
+/// that is much longer than its denominator are dropped before the division, and do not count for rounding.
 fn ratio_to_f64(numerator: &BigInt, denominator: &BigInt, precision: u64) -> f64 {
     let is_negative = numerator.is_negative();
-    let numerator = numerator.abs();
+    let twos = denominator.trailing_zeros().unwrap_or(0);
+    let denominator = &(denominator >> twos);
+    let mut numerator = numerator.abs();
+    let surplus = numerator.bits().saturating_sub(denominator.bits() + precision + 1);
+    let mut dropped = surplus;
+    numerator >>= surplus;
+    let length = (&numerator / denominator).bits();
+    if surplus > 0 && length > precision + 1 {
+        numerator >>= length - precision - 1;
+        dropped += length - precision - 1;
+    }
+    let dropped = i64::try_from(dropped).unwrap_or(i64::MAX);
+    let twos = i64::try_from(twos).unwrap_or(i64::MAX);
     // A quotient of two bits more than the precision, and whether something is left.
     let shift = (denominator.bits() + precision + 2).saturating_sub(numerator.bits());
     let down = (numerator.bits()).saturating_sub(denominator.bits() + precision + 2);
@@ -91,7 +104,9 @@ fn ratio_to_f64(numerator: &BigInt, denominator: &BigInt, precision: u64) -> f64
     let is_exact = (&quotient * &divisor) == scaled;
     let mut bits = quotient.to_u64().unwrap_or(u64::MAX) << 1 | u64::from(!is_exact);
     let exponent =
-        i64::try_from(down).unwrap_or(i64::MAX) - i64::try_from(shift).unwrap_or(i64::MAX) - 1;
+        i64::try_from(down).unwrap_or(i64::MAX) - i64::try_from(shift).unwrap_or(i64::MAX) - 1
+            + dropped
+            - twos;
     let extra = 64 - u64::from(bits.leading_zeros()) - precision;
     let half = 1_u64 << (extra - 1);
     let rest = bits & ((1 << extra) - 1);

@@ -452,11 +452,10 @@ pub(crate) fn escape_name(name: &str) -> String {
         && name.chars().all(|c| {
             !c.is_lowercase()
                 && !c.is_whitespace()
-                && !matches!(c, '(' | ')' | '"' | '\'' | '`' | ',' | ';' | ':' | '|' | '\\')
+                && !matches!(c, '(' | ')' | '"' | '\'' | '`' | ',' | ';' | ':' | '|' | '\\' | '#')
         })
-        && !name.starts_with('#')
         && !name.chars().all(|c| c == '.')
-        && !crate::read::is_number(name);
+        && !is_potential_number(name);
     if is_plain {
         return name.to_owned();
     }
@@ -469,4 +468,20 @@ pub(crate) fn escape_name(name: &str) -> String {
     }
     text.push('|');
     text
+}
+
+/// Whether a name could be read as a number by some reader, as the standard tells it: digits, signs, marks
+/// and single letters, with a digit, not begun by a slash or ended by a sign.
+fn is_potential_number(name: &str) -> bool {
+    let characters: Vec<char> = name.chars().collect();
+    let is_letter = |at: usize| characters.get(at).is_some_and(char::is_ascii_alphabetic);
+    let is_part = |(at, c): (usize, &char)| {
+        c.is_ascii_digit()
+            || matches!(c, '+' | '-' | '/' | '.' | '^' | '_')
+            || is_letter(at) && at > 0 && !is_letter(at - 1) && !is_letter(at + 1)
+    };
+    characters.iter().enumerate().all(is_part)
+        && characters.iter().any(char::is_ascii_digit)
+        && characters.first().is_some_and(|c| c.is_ascii_digit() || "+-.^_".contains(*c))
+        && characters.last().is_some_and(|c| !matches!(c, '+' | '-'))
 }

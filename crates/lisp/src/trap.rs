@@ -22,6 +22,21 @@ pub(crate) enum TrapKind {
     Report(Word),
 }
 
+impl TrapKind {
+    /// The condition object, if it is one.
+    pub(crate) const fn word(&self) -> Option<Word> {
+        match self {
+            Self::Condition(word) | Self::Unhandled(word) | Self::Report(word) => Some(*word),
+            _ => None,
+        }
+    }
+
+    /// Whether it is a condition, and neither a limit nor outside the subset.
+    pub(crate) const fn is_condition(&self) -> bool {
+        matches!(self, Self::Condition(_) | Self::Unhandled(_) | Self::Report(_))
+    }
+}
+
 /// Limit of an instance that a program ran into.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LimitKind {

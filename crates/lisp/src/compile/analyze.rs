@@ -32,6 +32,9 @@ impl FormCompiler<'_> {
         let node = match self.analyze_inside(form) {
             // SBCL compiles a bad form into code that signals the error.
             Err(CompileFailure::Program(text)) if !self.is_prelude => self.failing(&text),
+            Err(CompileFailure::Trap(trap)) if !self.is_prelude && trap.is_condition() => {
+                self.failing("a macro failed while the form was compiled")
+            }
             result => result,
         };
         // A failure keeps its place.

@@ -110,7 +110,9 @@ impl FormCompiler<'_> {
         });
         let most = if is_open { NIL } else { Word::count(required + optional) };
         let mut rest = self.fresh("REST");
-        let checked = self.call("%CHECK-LIST", &[source, Word::count(required), most]);
+        let has_keys = items.iter().any(|item| item.as_symbol() == Some(well_known::KEY));
+        let takes_atoms = if is_open && !has_keys { Word::count(required + optional) } else { NIL };
+        let checked = self.call("%CHECK-LIST", &[source, Word::count(required), most, takes_atoms]);
         bindings.push((rest, checked));
         let mut section = Word::symbol(NIL.payload());
         let mut keys = Vec::new();

@@ -4,9 +4,22 @@ use super::control::{DirectiveParameter, FormatDirective};
 use super::{ArgumentCursor, words};
 use crate::machine::Machine;
 use crate::number::RealNumber;
-use crate::number::float_text::{fixed, plain, shortest_double, shortest_single};
+use crate::number::float_text::{FloatDigits, fixed, plain, shortest_double, shortest_single};
 use crate::trap::StepResult;
 use crate::value::NIL;
+
+/// So many decimals of a positive float: rounded from its exact value, with zeros behind the shortest digits
+/// that stand for it.
+fn fixed_digits(digits: &FloatDigits, number: f64, decimals: usize) -> String {
+    let wanted = i64::from(digits.exponent) + decimals as i64;
+    if wanted < digits.digits.len() as i64 {
+        return fixed(number, decimals);
+    }
+    let text = plain(&digits.digits, if digits.digits == "0" { 1 } else { digits.exponent });
+    let (whole, fraction) = text.split_once('.').unwrap_or((&text, ""));
+    let fraction = fraction.trim_end_matches('0');
+    format!("{whole}.{fraction:0<decimals$}")
+}
 
 impl Machine {
     /// Pads to a width, at the left when `is_left`.
@@ -111,6 +124,10 @@ impl Machine {
                 digits
             };
             text = format!("{sign}{grouped}");
+        } else {
+            // What is no integer is printed as by ~A, without a width.
+            out.push_str(&text);
+            return Ok(());
         }
         self.pad(&text, width, character(1, ' '), true, out)
     }
@@ -132,7 +149,7 @@ impl Machine {
         }
         let Some(value) = self.try_number(word) else {
             let text = self.print(word, false)?;
-            return self.pad(&text, number(0), ' ', true, out);
+            return self.pad(&text, number(0), ' ', false, out);
         };
         let single = match &value {
             RealNumber::Double(_) => None,
@@ -148,7 +165,11 @@ impl Machine {
                 if decimals > 100 {
                     return self.refuse("more than 100 decimals in FORMAT");
                 }
-                fixed(double.abs(), decimals)
+                let digits = match single {
+                    Some(single) => shortest_single(single.abs()),
+                    None => shortest_double(double.abs()),
+                };
+                fixed_digits(&digits, double.abs(), decimals)
             }
             None if number(0).is_some() => {
                 return self.refuse("FORMAT directive ~F with a width and no decimals");

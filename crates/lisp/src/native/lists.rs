@@ -174,7 +174,7 @@ pub(crate) const TABLE: &[NativeFunction] = &[
         path(m, found, "ad")
     }),
     native("%find-key", 2, 2, |m, a| find_key(m, m.argument(a, 0), m.argument(a, 1))),
-    native("%check-list", 3, 3, |m, a| {
+    native("%check-list", 4, 4, |m, a| {
         let list = m.argument(a, 0);
         let least = m.argument(a, 1).as_index().unwrap_or(0);
         let most = m.argument(a, 2).as_index();
@@ -184,7 +184,9 @@ pub(crate) const TABLE: &[NativeFunction] = &[
             rest = m.heap.pair(rest).cdr;
             m.charge(1)?;
         }
-        let is_short = count < least || (rest.is_true() && most.is_some());
+        // An atom at the end goes only into &REST, behind all other parameters.
+        let is_taken = m.argument(a, 3).as_index().is_some_and(|others| count >= others);
+        let is_short = count < least || rest.is_true() && !is_taken;
         if is_short || most.is_some_and(|most| count > most) {
             let text = m.print_to_string(list);
             return Err(

@@ -53,7 +53,9 @@ pub(crate) const TABLE: &[NativeFunction] = &[
         m.element(m.argument(a, 0), m.argument(a, 1))
     }),
     native("svref", 2, 2, |m, a| {
-        if m.heap.vector(m.argument(a, 0)).is_none() {
+        let vector = m.argument(a, 0);
+        let is_simple = shape(m, vector).is_some_and(ArrayShape::is_simple);
+        if m.heap.vector(vector).is_none() || !is_simple {
             return Err(m.type_error(m.argument(a, 0), well_known::SIMPLE_VECTOR));
         }
         m.element(m.argument(a, 0), m.argument(a, 1))
@@ -69,6 +71,9 @@ pub(crate) const TABLE: &[NativeFunction] = &[
             let (start, end) = m.bounds(m.optional(a, 1), m.optional(a, 2), length)?;
             let part = m.heap.text(sequence).map(|text| text.slice(start, end));
             return m.make_text(part.unwrap_or_else(LispText::new));
+        }
+        if sequence.is_cons() {
+            return list_part(m, sequence, m.argument(a, 1), m.optional(a, 2));
         }
         let words = elements(m, sequence)?;
         let (start, end) = m.bounds(m.optional(a, 1), m.optional(a, 2), words.len())?;
@@ -237,6 +242,30 @@ pub(crate) fn elements(m: &mut Machine, word: Word) -> StepResult<Vec<Word>> {
     };
     m.reserve(words.len() * 8)?;
     Ok(words)
+}
+
+/// A part of a list; what comes behind its end is not looked at.
+fn list_part(m: &mut Machine, list: Word, start: Word, end: Option<Word>) -> StepResult {
+    let first = m.index_argument(start)?;
+    let last = match end.filter(|end| end.is_true()) {
+        Some(end) => Some(m.index_argument(end)?),
+        None => None,
+    };
+    let (mut words, mut rest, mut at) = (Vec::new(), list, 0);
+    while rest.is_cons() && last.is_none_or(|last| at < last) {
+        let pair = m.heap.pair(rest);
+        if at >= first {
+            words.push(pair.car);
+        }
+        (rest, at) = (pair.cdr, at + 1);
+        m.charge(1)?;
+        m.reserve(words.len() * 16)?;
+    }
+    let is_improper = last.is_none() && rest.is_true();
+    if is_improper || at < first || last.is_some_and(|last| last < first || at < last) {
+        return Err(m.index_error(end.unwrap_or(start), at));
+    }
+    m.make_list(&words)
 }
 
 /// A new sequence of the same kind as `model`.

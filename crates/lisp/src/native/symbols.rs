@@ -57,9 +57,17 @@ pub(crate) const TABLE: &[NativeFunction] = &[
         m.symbols.cells[symbol as usize].value = m.argument(a, 1);
         Ok(m.argument(a, 1))
     }),
-    native("boundp", 1, 1, |m, a| {
+    native("%has-value", 1, 1, |m, a| {
         let symbol = m.symbol_argument(m.argument(a, 0))?;
         Ok(Word::truth(m.symbols.cells[symbol as usize].value != UNBOUND))
+    }),
+    native("boundp", 1, 1, |m, a| {
+        let symbol = m.symbol_argument(m.argument(a, 0))?;
+        let is_bound = m.symbols.cells[symbol as usize].value != UNBOUND;
+        if !is_bound && m.symbols.home(symbol) == SymbolHome::Lisp {
+            return m.refuse("BOUNDP of a name outside the subset");
+        }
+        Ok(Word::truth(is_bound))
     }),
     native("fboundp", 1, 1, |m, a| {
         let symbol = function_name(m, m.argument(a, 0))?;
@@ -207,7 +215,9 @@ fn function_name(m: &mut Machine, word: Word) -> StepResult<u32> {
     if !word.is_cons() {
         return m.symbol_argument(word);
     }
-    let parts = m.list_elements(word)?;
+    let (setf, rest) = (m.car(word)?, m.cdr(word)?);
+    let is_proper = rest.is_cons() && m.heap.pair(rest).cdr.is_nil();
+    let parts = if is_proper { vec![setf, m.heap.pair(rest).car] } else { Vec::new() };
     match parts.as_slice() {
         [setf, place] if *setf == Word::symbol(well_known::SETF) && place.is_symbol() => {
             if m.symbols.home(place.payload()) == SymbolHome::Lisp {

@@ -11,7 +11,7 @@ use crate::heap::big_bytes;
 use crate::machine::Machine;
 use crate::symbols::well_known;
 use crate::trap::{LimitKind, StepResult, limit};
-use crate::value::Word;
+use crate::value::{UNBOUND, Word};
 
 /// One of the four operations.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -56,7 +56,16 @@ impl Machine {
             }
             (left, right) => {
                 if operation == ArithmeticOperation::Divide && right.is_zero() {
-                    return Err(self.division_by_zero(well_known::SLASH, one, two));
+                    // A number too large for a float is that error, not this one.
+                    match (&left, &right) {
+                        (RealNumber::Double(_), _) | (_, RealNumber::Double(_)) => {
+                            self.as_double(&left)?;
+                        }
+                        _ => {
+                            self.as_single(&left)?;
+                        }
+                    }
+                    return Err(self.zero_divisor((&left, &right), one, two));
                 }
                 let is_double =
                     matches!(left, RealNumber::Double(_)) || matches!(right, RealNumber::Double(_));
@@ -84,7 +93,7 @@ impl Machine {
     /// The double of a number; an error where it is too large for one.
     pub(crate) fn as_double(&mut self, number: &RealNumber) -> StepResult<f64> {
         let double = number.to_f64();
-        if double.is_finite() { Ok(double) } else { Err(self.too_large("DOUBLE-FLOAT")) }
+        if double.is_finite() { Ok(double) } else { Err(self.too_large()) }
     }
 
     pub(crate) fn as_single(&mut self, number: &RealNumber) -> StepResult<f32> {
@@ -95,12 +104,11 @@ impl Machine {
         if let RealNumber::Double(_) = number {
             return self.single_word(single).map(|_| single);
         }
-        Err(self.too_large("SINGLE-FLOAT"))
+        Err(self.too_large())
     }
 
-    fn too_large(&mut self, kind: &str) -> crate::trap::Trap {
-        let text = format!("Too large to be represented as a {kind}");
-        self.message(crate::types::condition::SIMPLE_TYPE_ERROR, &text)
+    fn too_large(&mut self) -> crate::trap::Trap {
+        self.condition(crate::types::condition::FLOATING_POINT_OVERFLOW, &[UNBOUND, UNBOUND])
     }
 
     fn operate_integers(

@@ -8,7 +8,6 @@ use num_traits::{One, Signed, Zero};
 
 use super::RealNumber;
 use crate::machine::Machine;
-use crate::symbols::well_known;
 use crate::trap::StepResult;
 use crate::value::Word;
 
@@ -37,7 +36,10 @@ impl Machine {
         }
         let (left, right) = (self.real(number)?, self.real(divisor)?);
         if right.is_zero() {
-            return Err(self.division_by_zero(well_known::SLASH, number, divisor));
+            return Err(self.zero_divisor((&left, &right), number, divisor));
+        }
+        if divisor != Word::fixnum(1) && !(left.is_rational() && right.is_rational()) {
+            return self.round_floats(rounding, number, divisor);
         }
         let ((a, b), (c, d)) = (left.exact(), right.exact());
         self.charge_product(&a, &d)?;
@@ -47,7 +49,10 @@ impl Machine {
         let quotient = self.integer_word(quotient)?;
         let is_one = divisor == Word::fixnum(1);
         // The remainder is a float when either is.
-        let remainder = if is_one && !left.is_rational() {
+        let remainder = if is_one && left.is_zero() && !left.is_rational() {
+            // Zero keeps its sign.
+            number
+        } else if is_one && !left.is_rational() {
             // Without loss: x - trunc(x) is exact.
             let product = self.number(quotient)?;
             let ((a, b), (c, d)) = (left.exact(), product.exact());
@@ -58,6 +63,59 @@ impl Machine {
             self.subtract(number, product)?
         };
         Ok((quotient, remainder))
+    }
+
+    /// Quotient and remainder of floats: the quotient is that of a float division, as in SBCL, and may be one
+    /// off the exact one.
+    fn round_floats(
+        &mut self,
+        rounding: RoundingMode,
+        number: Word,
+        divisor: Word,
+    ) -> StepResult<(Word, Word)> {
+        let zero = Word::fixnum(0);
+        let quotient = self.divide(number, divisor)?;
+        let one = Word::fixnum(1);
+        let (whole, _) = self.round_quotient(RoundingMode::Truncate, quotient, one)?;
+        // The divisor becomes a float first where it is none.
+        let model = self.number(quotient)?;
+        let float = self.float_like(divisor, &model)?;
+        let counted = self.float_like(whole, &model)?;
+        let product = self.multiply(counted, float)?;
+        let rest = self.subtract(number, product)?;
+        if self.number(rest)?.is_zero() {
+            return Ok((whole, rest));
+        }
+        let is_negative = self.is_less(divisor, zero)?;
+        let (up, down) = match rounding {
+            RoundingMode::Truncate => (false, false),
+            RoundingMode::Floor => {
+                let below = self.is_less(number, zero)?;
+                (false, is_negative != below)
+            }
+            RoundingMode::Ceiling => {
+                let below = self.is_less(number, zero)?;
+                (is_negative == below, false)
+            }
+            RoundingMode::Round => {
+                let absolute = if is_negative { self.negate(divisor)? } else { divisor };
+                let half = self.divide(absolute, Word::fixnum(2))?;
+                let low = self.negate(half)?;
+                let is_odd = self.integer(whole)?.is_odd();
+                let is_above =
+                    self.is_less(half, rest)? || is_odd && self.is_number_equal(half, rest)?;
+                let is_below =
+                    self.is_less(rest, low)? || is_odd && self.is_number_equal(low, rest)?;
+                if is_negative { (is_below, is_above) } else { (is_above, is_below) }
+            }
+        };
+        if up {
+            return Ok((self.add(whole, one)?, self.subtract(rest, divisor)?));
+        }
+        if down {
+            return Ok((self.subtract(whole, one)?, self.add(rest, divisor)?));
+        }
+        Ok((whole, rest))
     }
 
     /// The float closest to a rational, of the same width as a model.

@@ -68,7 +68,7 @@
 (defun %typed-vars (pattern type)
   (cond ((null pattern) nil)
         ((atom pattern) (list (list pattern (%type-start type))))
-        (t (let ((own (and (consp type) (null (%type-start type)))))
+        (t (let ((own (consp type)))
              (append (%typed-vars (car pattern) (if own (car type) type))
                      (%typed-vars (cdr pattern) (if own (cdr type) type)))))))
 (defun %accept-type ()

@@ -45,6 +45,10 @@ impl Machine {
             }
             Err(trap) => self.run_trap(codes, trap, arguments.len()),
         };
+        let result = match result {
+            Err(trap) if trap.is_condition() => self.run_cleanups(codes, trap),
+            result => result,
+        };
         if result.is_err() {
             self.reset();
         }
@@ -247,7 +251,7 @@ impl Machine {
 /// Calls that a message for people shows.
 const TRACE_FRAMES: usize = 32;
 
-const HOST_FRAME: CallFrame =
+pub(super) const HOST_FRAME: CallFrame =
     CallFrame { code: 0, position: 0, base: 0, role: FrameRole::Host, closure: NIL };
 
 /// The function that deals with a trap inside Lisp, and its argument.

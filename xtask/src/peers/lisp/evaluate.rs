@@ -20,7 +20,18 @@ pub(super) fn bridle_answer(form: &str) -> Result<String, String> {
         },
     };
     let escape = |text: &str| text.replace('\\', "\\\\").replace('\n', "\\n");
-    Ok(format!("{}|{}", escape(&instance.take_output()), escape(&text)))
+    Ok(without_addresses(&format!("{}|{}", escape(&instance.take_output()), escape(&text))))
+}
+
+/// An answer in which everything between `#<` and `>` is left out: there are addresses in it.
+pub(super) fn without_addresses(answer: &str) -> String {
+    let mut parts = answer.split("#<");
+    let mut text = parts.next().unwrap_or("").to_owned();
+    for part in parts {
+        text.push_str("#<");
+        text.push_str(part.find('>').map_or("", |end| &part[end..]));
+    }
+    text
 }
 
 /// The class that `peers/sbcl/lisp-forms.lisp` names.

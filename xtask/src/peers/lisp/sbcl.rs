@@ -5,6 +5,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 
+use super::evaluate::without_addresses;
 use crate::console::root;
 
 /// Way in which SBCL evaluates forms.
@@ -52,7 +53,7 @@ impl SbclProcess {
             let mut answers = Vec::with_capacity(forms.len());
             let mut line = String::new();
             while answers.len() < forms.len() && output.read_line(&mut line).unwrap_or(0) > 0 {
-                answers.push(line.trim_end_matches('\n').to_owned());
+                answers.push(without_addresses(line.trim_end_matches('\n')));
                 line.clear();
             }
             (writer.join(), answers)

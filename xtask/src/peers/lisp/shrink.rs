@@ -9,10 +9,14 @@ use super::sbcl::{SbclMode, SbclProcess};
 /// Programs that are tried for one difference.
 const MOST_TRIALS: usize = 400;
 
+/// A compiling and an interpreting SBCL.
+type SbclPair = (SbclProcess, SbclProcess);
+
 /// A program that differs with SBCL's compiler, and both answers; `None` when only its interpreter differed.
 pub(super) fn smallest_difference(form: &str) -> Result<Option<(String, String, String)>> {
-    let mut process = SbclProcess::start(SbclMode::Compile)?;
+    let mut process = start_pair()?;
     let Some(mut best) = difference(&mut process, form)? else { return Ok(None) };
+    let kinds = (answer_kind(&best.1).to_owned(), answer_kind(&best.2).to_owned());
     let mut trials = 0;
     'again: loop {
         for candidate in smaller_forms(&best.0) {
@@ -20,18 +24,48 @@ pub(super) fn smallest_difference(form: &str) -> Result<Option<(String, String, 
             if trials > MOST_TRIALS {
                 return Ok(Some(best));
             }
-            if let Some(found) = difference(&mut process, &candidate)? {
-                best = found;
-                continue 'again;
+            match difference(&mut process, &candidate)? {
+                // A cut that makes another error is no smaller form of this difference.
+                Some(found)
+                    if (answer_kind(&found.1), answer_kind(&found.2)) == (&kinds.0, &kinds.1) =>
+                {
+                    best = found;
+                    continue 'again;
+                }
+                _ => {}
             }
         }
         return Ok(Some(best));
     }
 }
 
-fn difference(process: &mut SbclProcess, form: &str) -> Result<Option<(String, String, String)>> {
+fn start_pair() -> Result<SbclPair> {
+    Ok((SbclProcess::start(SbclMode::Compile)?, SbclProcess::start(SbclMode::Interpret)?))
+}
+
+/// The condition that an answer names, or that it is a value.
+fn answer_kind(answer: &str) -> &str {
+    let values = answer.rsplit_once('|').map_or(answer, |(_, values)| values);
+    if values.starts_with('!') { values } else { "value" }
+}
+
+fn difference(process: &mut SbclPair, form: &str) -> Result<Option<(String, String, String)>> {
     let Ok(ours) = bridle_answer(form) else { return Ok(None) };
-    let theirs = process.answer(&[form.to_owned()])?.remove(0);
+    if ours.contains("!LIMIT") {
+        return Ok(None);
+    }
+    let form_lines = [form.to_owned()];
+    // Where SBCL's compiler and interpreter differ, one of both answers is enough.
+    let (Ok(theirs), Ok(others)) = (process.0.answer(&form_lines), process.1.answer(&form_lines))
+    else {
+        // A form that ends SBCL has no answer.
+        *process = start_pair()?;
+        return Ok(None);
+    };
+    let theirs = theirs.into_iter().next().unwrap_or_default();
+    if others.first() == Some(&ours) {
+        return Ok(None);
+    }
     let is_broken = |answer: &str| answer.contains("!READER-ERROR") || answer.contains("!END-OF");
     if ours == theirs || is_broken(&theirs) || theirs.contains("!TIMEOUT") {
         return Ok(None);
