@@ -1,5 +1,8 @@
 //! The host's side: load a text, call a function, read what was printed, copy a loaded instance.
 
+mod load_check;
+
+use std::collections::HashMap;
 use std::hash::BuildHasher as _;
 use std::sync::{Arc, LazyLock};
 
@@ -83,11 +86,12 @@ impl Instance {
         (self.machine, self.codes)
     }
 
-    /// Loads a text. Values of its forms are forgotten.
+    /// Loads a text. Values of its forms are forgotten. Nothing runs when a name in it is outside the subset.
     ///
     /// # Errors
     /// The first form that cannot be read, is outside the subset, or fails.
     pub fn load(&mut self, source: &str, file: &str) -> Result<(), LispError> {
+        self.check_names(source, file)?;
         self.evaluate(source, file, |_| {})
     }
 
@@ -193,20 +197,26 @@ impl Instance {
             }
         }
         let is_prelude = reading == SourceTrust::Prelude;
-        let mut compiler = FormCompiler::new(
-            &mut self.machine,
-            &mut self.codes,
-            &reader.places,
-            file.clone(),
-            is_prelude,
-        );
-        let compiled = compiler.compile_form(form);
-        let at = compiler.place();
-        let function = compiled.map_err(|failure| self.compile_error(failure, at, file))?;
+        let function = self.compile_top_level(form, &reader.places, file, is_prelude)?;
         match self.machine.call(&self.codes, function, &[]) {
             Ok(value) => Ok(value),
             Err(trap) => Err(self.trap_error_at(trap, place, file)),
         }
+    }
+
+    /// Compiles a form into a function without parameters.
+    fn compile_top_level(
+        &mut self,
+        form: Word,
+        places: &HashMap<u32, SourcePlace>,
+        file: &Arc<str>,
+        is_prelude: bool,
+    ) -> Result<Word, LispError> {
+        let mut compiler =
+            FormCompiler::new(&mut self.machine, &mut self.codes, places, file.clone(), is_prelude);
+        let compiled = compiler.compile_form(form);
+        let at = compiler.place();
+        compiled.map_err(|failure| self.compile_error(failure, at, file))
     }
 
     fn shown_values(&mut self, first: Word) -> Vec<String> {

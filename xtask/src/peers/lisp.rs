@@ -42,6 +42,9 @@ const DEFAULT_SEED: u64 = 1;
 /// Forms that SBCL gets at once.
 const BATCH_FORMS: usize = 1_000;
 
+/// Batches that one SBCL answers: its heap fills with what programs define.
+const PROCESS_BATCHES: usize = 50;
+
 /// One program in so many is compiled by SBCL, the others run in its interpreter, which starts sooner.
 const COMPILED_SHARE: u64 = 20;
 
@@ -114,18 +117,39 @@ fn compare_programs(count: u64, seed: u64, tally: &mut Tally, console: &Console)
     let mut interpreter = SbclProcess::start(SbclMode::Interpret)?;
     let mut compiler = SbclProcess::start(SbclMode::Compile)?;
     let numbers: Vec<u64> = (0..count).collect();
-    for batch in numbers.chunks(BATCH_FORMS) {
+    for (turn, batch) in numbers.chunks(BATCH_FORMS).enumerate() {
+        if turn % PROCESS_BATCHES == PROCESS_BATCHES - 1 {
+            interpreter = SbclProcess::start(SbclMode::Interpret)?;
+            compiler = SbclProcess::start(SbclMode::Compile)?;
+        }
         let programs: Vec<String> =
             batch.iter().map(|number| generate::program(seed, *number)).collect();
         let (compiled, interpreted): (Vec<_>, Vec<_>) =
             programs.into_iter().zip(batch).partition(|(_, number)| *number % COMPILED_SHARE == 0);
         for (share, process) in [(compiled, &mut compiler), (interpreted, &mut interpreter)] {
             let forms: Vec<String> = share.into_iter().map(|(form, _)| form).collect();
-            let answers = process.answer(&forms)?;
+            let (forms, answers) = answer_all(process, forms)?;
             compare_answers(&forms, &answers, tally, console)?;
         }
     }
     Ok(())
+}
+
+/// Answers of the forms that have one: a form that ends SBCL is left out, and a new SBCL goes on behind it.
+fn answer_all(process: &mut SbclProcess, forms: Vec<String>) -> Result<(Vec<String>, Vec<String>)> {
+    let (mut answered, mut answers) = (Vec::new(), Vec::new());
+    let mut rest = forms.as_slice();
+    while !rest.is_empty() {
+        let found = process.answer_some(rest)?;
+        answered.extend_from_slice(&rest[..found.len()]);
+        rest = &rest[found.len()..];
+        answers.extend(found);
+        if !rest.is_empty() {
+            rest = &rest[1..];
+            *process = SbclProcess::start(process.mode())?;
+        }
+    }
+    Ok((answered, answers))
 }
 
 fn compare_answers(

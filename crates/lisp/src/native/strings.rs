@@ -305,13 +305,13 @@ fn parse(m: &mut Machine, a: ArgumentWindow) -> StepResult {
         after += 1;
     }
     match number {
-        Some(number) if after == end => {
-            let word = m.integer_word(number)?;
-            Ok(m.return_values(&[word, Word::count(after)]))
-        }
         Some(number) if allows_junk => {
             let word = m.integer_word(number)?;
             Ok(m.return_values(&[word, Word::count(at)]))
+        }
+        Some(number) if after == end => {
+            let word = m.integer_word(number)?;
+            Ok(m.return_values(&[word, Word::count(after)]))
         }
         None if allows_junk => Ok(m.return_values(&[NIL, Word::count(at)])),
         _ => {

@@ -200,6 +200,7 @@
           (let ((x (aref seq i)))
             (when (funcall f (if key (funcall key x) x)) (return (values i x))))))
       (let ((i 0) (at nil) (found nil))
+        (if (listp seq) (length seq))
         (%range start end (if (listp seq) (if end (max end start) start) (length seq)))
         (dolist (x (if (listp seq) seq (%elements seq))
                    ;; In a list, SBCL sees an end beyond the last element only there.

@@ -19,6 +19,7 @@ pub(super) enum SbclMode {
 
 /// A running SBCL; it ends when this is dropped.
 pub(super) struct SbclProcess {
+    mode: SbclMode,
     child: Child,
     input: Option<ChildStdin>,
     output: BufReader<ChildStdout>,
@@ -37,11 +38,27 @@ impl SbclProcess {
             .context("cannot start sbcl")?;
         let input = child.stdin.take();
         let output = child.stdout.take().context("sbcl has no output")?;
-        Ok(Self { child, input, output: BufReader::new(output) })
+        Ok(Self { mode, child, input, output: BufReader::new(output) })
+    }
+
+    pub(super) const fn mode(&self) -> SbclMode {
+        self.mode
     }
 
     /// Answers of SBCL, one for each form; forms are single lines.
+    ///
+    /// # Errors
+    /// SBCL ended before it had answered all of them.
     pub(super) fn answer(&mut self, forms: &[String]) -> Result<Vec<String>> {
+        let answers = self.answer_some(forms)?;
+        match forms.get(answers.len()) {
+            Some(form) => bail!("sbcl ended at `{form}`"),
+            None => Ok(answers),
+        }
+    }
+
+    /// Answers up to the form at which SBCL ended, or of all forms.
+    pub(super) fn answer_some(&mut self, forms: &[String]) -> Result<Vec<String>> {
         let Some(mut input) = self.input.take() else { bail!("sbcl has no input") };
         let text: String = forms.iter().flat_map(|form| [form.as_str(), "\n"]).collect();
         let output = &mut self.output;
@@ -59,7 +76,7 @@ impl SbclProcess {
             (writer.join(), answers)
         });
         if answers.len() < forms.len() {
-            bail!("sbcl ended at `{}`", forms[answers.len()]);
+            return Ok(answers);
         }
         let Ok(input) = input else { bail!("the thread that writes to sbcl failed") };
         self.input = Some(input.context("cannot write to sbcl")?);
