@@ -347,6 +347,37 @@ impl CodeEmitter<'_, '_> {
         self.registers.get(variable).copied()
     }
 
+    /// Register of a local variable, assigned ones included, when nothing is evaluated before it is read.
+    pub(super) fn register_in_place(&self, node: &FormNode) -> Option<Register> {
+        let FormNode::Local(variable) = node else { return None };
+        let holds = self.compiler.variables[*variable].holds.is_some();
+        if holds || self.compiler.is_celled(*variable) {
+            return None;
+        }
+        self.registers.get(variable).copied()
+    }
+
+    /// Registers of one or two operands. The last one is read where it is, and so is the first one when
+    /// evaluating the other cannot assign it.
+    pub(super) fn operands(
+        &mut self,
+        one: &FormNode,
+        two: Option<&FormNode>,
+    ) -> CompileResult<(Register, Register)> {
+        let is_quiet = two.is_none_or(|two| {
+            matches!(two, FormNode::Constant(_) | FormNode::Local(_) | FormNode::Global(..))
+        });
+        let first = match self.register_in_place(one).filter(|_| is_quiet) {
+            Some(register) => register,
+            None => self.operand(one)?,
+        };
+        let Some(two) = two else { return Ok((first, first)) };
+        match self.register_in_place(two) {
+            Some(register) => Ok((first, register)),
+            None => Ok((first, self.operand(two)?)),
+        }
+    }
+
     /// Register that holds a node's value, for reading at once.
     pub(super) fn operand(&mut self, node: &FormNode) -> CompileResult<Register> {
         if let Some(register) = self.plain_register(node) {

@@ -98,23 +98,20 @@ impl CodeEmitter<'_, '_> {
         if is_condition(inline) {
             return self.emit_truth(&inline, arguments, place, want);
         }
-        let one = self.operand(&arguments[0])?;
         let amount = match inline {
             InlineOperation::Add => small,
             InlineOperation::Subtract => small.and_then(i16::checked_neg),
             _ => None,
         };
         if let Some(amount) = amount {
+            let (one, _) = self.operands(&arguments[0], None)?;
             let to = self.destination(want)?;
             self.at(place);
             self.push(Instruction::AddSmall(to, one, amount));
             self.deliver(to, want);
             return Ok(());
         }
-        let two = match arguments.get(1) {
-            Some(node) => self.operand(node)?,
-            None => one,
-        };
+        let (one, two) = self.operands(&arguments[0], arguments.get(1))?;
         let to = self.destination(want)?;
         self.at(place);
         self.push(match inline {
@@ -188,7 +185,10 @@ impl CodeEmitter<'_, '_> {
             Some(FormNode::Constant(word)) => word.as_fixnum().and_then(|n| i16::try_from(n).ok()),
             _ => None,
         };
-        let one = self.operand(&arguments[0])?;
+        let has_one =
+            small.is_some() || matches!(inline, InlineOperation::Consp | InlineOperation::Atom);
+        let second = if has_one { None } else { arguments.get(1) };
+        let (one, two) = self.operands(&arguments[0], second)?;
         let short = match (inline, small) {
             (InlineOperation::Less, Some(small)) => {
                 Some(Instruction::UnlessLessSmall(one, small, 0))
@@ -207,7 +207,7 @@ impl CodeEmitter<'_, '_> {
             self.at(place);
             return Ok(vec![self.push(op)]);
         }
-        let two = self.operand(&arguments[1])?;
+        let two = if has_one { self.operand(&arguments[1])? } else { two };
         self.at(place);
         Ok(vec![self.push(match inline {
             InlineOperation::Less => Instruction::UnlessLess(one, two, 0),

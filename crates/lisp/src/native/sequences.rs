@@ -1,6 +1,7 @@
 //! Functions of lists, vectors and strings that take no function.
 
 use super::{MANY, NativeFunction, native};
+use crate::equality::is_eql;
 use crate::heap::{ArrayShape, HeapObject};
 use crate::machine::{ArgumentWindow, Machine};
 use crate::symbols::well_known;
@@ -113,6 +114,24 @@ pub(crate) const TABLE: &[NativeFunction] = &[
         let words = m.list_elements(m.argument(a, 1))?;
         store(m, m.argument(a, 0), &words)?;
         Ok(m.argument(a, 0))
+    }),
+    // item, vector or string, start, end; the caller has checked the bounds.
+    native("%position-eql", 4, 4, |m, a| {
+        let (item, vector) = (m.argument(a, 0), m.argument(a, 1));
+        let start = m.index_argument(m.argument(a, 2))?;
+        let end = m.index_argument(m.argument(a, 3))?;
+        let found = match m.heap.get(vector) {
+            Some(HeapObject::Vector(words, _)) => {
+                words[start..end].iter().position(|word| is_eql(&m.heap, *word, item))
+            }
+            Some(HeapObject::Text(text, _)) => item
+                .as_character()
+                .and_then(|item| text.part(start, end).position(|character| character == item)),
+            _ => return Err(m.type_error(vector, well_known::VECTOR)),
+        };
+        let steps = found.unwrap_or(end - start);
+        m.charge(steps / 16)?;
+        Ok(found.map_or(NIL, |at| Word::count(start + at)))
     }),
     native("make-array", 1, MANY, make_array),
     native("vector-push", 2, 2, |m, a| push(m, a, false)),

@@ -191,25 +191,36 @@
                    (dolist (x list acc) (setq acc (funcall f x acc)))
                    (dolist (x list acc) (setq acc (funcall f acc x)))))))))
 
-;;; Element and index of the first match, or of the last one. Lists are read forwards in both cases.
+;;; Index and element of the first match, or of the last one. Lists are read forwards in both cases; as in
+;;; SBCL, an element counts only when a list or the end follows it.
 (defun %position-if (f seq from-end start end key)
   (setq key (%key key))
-  (if (and from-end (not (listp seq)))
+  (if (listp seq)
+      (let ((i 0) (at nil) (found nil) (x nil))
+        (%range start end (if end (max end start) start))
+        (tagbody
+         next
+           (if (null seq) (go done))
+           (setq x (car seq) seq (cdr seq))
+           (if (consp seq) nil (if seq (%type-error seq 'list)))
+           (if (and end (>= i end)) (go stop))
+           (if (and (>= i start) (funcall f (if key (funcall key x) x)))
+               (progn (setq at i found x) (if from-end nil (go stop))))
+           (setq i (1+ i))
+           (go next)
+         done
+           ;; SBCL sees an end beyond the last element only there.
+           (if (and end (< i end)) (%type-error end 'index))
+         stop)
+        (values at found))
       (let ((e (%range start end (length seq))))
-        (do ((i (1- e) (1- i))) ((< i start) (values nil nil))
-          (let ((x (aref seq i)))
-            (when (funcall f (if key (funcall key x) x)) (return (values i x))))))
-      (let ((i 0) (at nil) (found nil))
-        (if (listp seq) (length seq))
-        (%range start end (if (listp seq) (if end (max end start) start) (length seq)))
-        (dolist (x (if (listp seq) seq (%elements seq))
-                   ;; In a list, SBCL sees an end beyond the last element only there.
-                   (if (and end (< i end)) (%type-error end 'index) (values at found)))
-          (when (and end (>= i end)) (return (values at found)))
-          (when (and (>= i start) (funcall f (if key (funcall key x) x)))
-            (setq at i found x)
-            (unless from-end (return (values at found))))
-          (setq i (1+ i))))))
+        (if from-end
+            (do ((i (1- e) (1- i))) ((< i start) (values nil nil))
+              (let ((x (aref seq i)))
+                (when (funcall f (if key (funcall key x) x)) (return (values i x)))))
+            (do ((i start (1+ i))) ((>= i e) (values nil nil))
+              (let ((x (aref seq i)))
+                (when (funcall f (if key (funcall key x) x)) (return (values i x)))))))))
 (defun position-if (f seq &key from-end (start 0) end key)
   (values (%position-if (%fn f) seq from-end start end key)))
 (defun position-if-not (f seq &key from-end (start 0) end key)
@@ -217,7 +228,9 @@
 (defun %item-test (item test test-not)
   (let ((f (%test test test-not))) (lambda (x) (funcall f item x))))
 (defun position (item seq &key from-end (start 0) end key test test-not)
-  (values (%position-if (%item-test item test test-not) seq from-end start end key)))
+  (if (and (vectorp seq) (null from-end) (null key) (null test) (null test-not))
+      (%position-eql item seq start (%range start end (length seq)))
+      (values (%position-if (%item-test item test test-not) seq from-end start end key))))
 (defun find-if (f seq &key from-end (start 0) end key)
   (nth-value 1 (%position-if (%fn f) seq from-end start end key)))
 (defun find-if-not (f seq &key from-end (start 0) end key)
