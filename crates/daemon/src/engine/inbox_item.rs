@@ -7,8 +7,8 @@ use bridle_loop::{
     ApprovalAnswer, Draft, Outcome, Seq, SessionStart, SignalKind, ThinkerFault, TimerTick,
     WithdrawalReason,
 };
+use bridle_sexp::Value;
 use bridle_store::{ForgetRequest, ForgetResult, RecordNumber};
-use bridle_wire::oacp::MessageId;
 use tokio::sync::oneshot;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
@@ -73,7 +73,7 @@ pub(super) struct ApprovalAnswering {
 #[derive(Debug)]
 pub(super) enum AnswerRoute {
     /// A shell of the session, under the id of its message.
-    Shell(ReplyWaiter, Option<MessageId>),
+    Shell(ReplyWaiter, Option<Value>),
     /// Somebody who answered from elsewhere.
     To(oneshot::Sender<Arc<StreamEvent>>),
 }
