@@ -9,8 +9,8 @@ use bridle_history::session_fold;
 use bridle_loop::{
     ActionHash, ApprovalAnswer, ApprovalChoice, EffectId, KeywordName, SessionAccess, SessionId,
 };
+use bridle_record::Record;
 use bridle_sexp::{Dialect, Value};
-use bridle_store::Record;
 use tokio::sync::oneshot;
 
 use super::context_query::{ContextQuery, QueryAsker};

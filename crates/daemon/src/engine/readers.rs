@@ -6,7 +6,7 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use bridle_store::{RecordReader, StoreError};
+use bridle_record::{RecordReader, StoreError};
 use tokio::sync::Semaphore;
 
 use super::error::{EngineError, EngineErrorCode};

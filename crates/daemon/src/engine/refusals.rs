@@ -9,8 +9,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use bridle_loop::{SessionId, SignalKind};
+use bridle_record::{NewRecord, RecordAppend};
 use bridle_sexp::Value;
-use bridle_store::{NewRecord, RecordAppend};
 
 use super::error::{EngineError, EngineErrorCode};
 use super::hub::Hub;

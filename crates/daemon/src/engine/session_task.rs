@@ -12,10 +12,10 @@ use std::sync::Arc;
 use bridle_history::policy_sets::POLICY;
 use bridle_history::session_fold;
 use bridle_loop::{KeywordName, SessionStart};
-use bridle_sexp::Value;
-use bridle_store::{
+use bridle_record::{
     ForgetRequest, ForgetResult, RecordAppend, RecordNumber, RecordStore, StateCheckpoint, fault,
 };
+use bridle_sexp::Value;
 use tokio::sync::oneshot;
 
 use super::admin;
@@ -275,7 +275,7 @@ impl SessionTask {
     async fn keep(
         &self,
         append: RecordAppend,
-    ) -> Result<Option<bridle_store::AppendNumbers>, EngineError> {
+    ) -> Result<Option<bridle_record::AppendNumbers>, EngineError> {
         if append == RecordAppend::default() {
             return Ok(None);
         }

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bridle_loop::ANONYMOUS;
-use bridle_store::{BudgetUse, RecordAppend, RecordReader, StoreError};
+use bridle_record::{BudgetUse, RecordAppend, RecordReader, StoreError};
 
 use super::error::{EngineError, EngineErrorCode};
 use crate::access::principal::Principal;
@@ -142,7 +142,7 @@ mod tests {
     use crate::access::principal::Principal;
     use crate::config::RecordBudgets;
     use crate::engine::error::EngineErrorCode;
-    use bridle_store::{BudgetUse, NewRecord, RecordAppend};
+    use bridle_record::{BudgetUse, NewRecord, RecordAppend};
 
     fn budgets() -> RecordBudgets {
         RecordBudgets { known: 10_000, anonymous: 1000, refill_per_minute: 600 }

@@ -19,8 +19,9 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bridle_loop::{KeywordName, SensorClass, SessionId, SignalKind};
+use bridle_memex::{BufferTextStore, NewBufferText};
+use bridle_record::{RecordReader, StoreError};
 use bridle_sexp::Value;
-use bridle_store::{NewBufferText, RecordReader, StoreError};
 
 use super::error::{EngineError, EngineErrorCode};
 pub(crate) use cut::{CUT_KEYS, SentAst};
@@ -116,7 +117,7 @@ pub(super) struct UnindexedChanges {
 #[derive(Debug)]
 pub(crate) struct UnsavedBuffers {
     index: Mutex<BufferIndex>,
-    texts: Mutex<bridle_store::BufferTextStore>,
+    texts: Mutex<BufferTextStore>,
 }
 
 impl UnsavedBuffers {
@@ -129,7 +130,7 @@ impl UnsavedBuffers {
         directory: &Path,
         record: &RecordReader,
     ) -> Result<UnsavedBuffers, StoreError> {
-        let mut texts = bridle_store::BufferTextStore::open(directory)?;
+        let mut texts = BufferTextStore::open(directory)?;
         let mut index = BufferIndex::default();
         let mut gone = Vec::new();
         let mut recorded: Option<(Box<str>, u64)> = None;
@@ -315,7 +316,7 @@ impl UnsavedBuffers {
         self.index.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn texts(&self) -> MutexGuard<'_, bridle_store::BufferTextStore> {
+    fn texts(&self) -> MutexGuard<'_, BufferTextStore> {
         self.texts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

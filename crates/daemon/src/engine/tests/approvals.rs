@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bridle_loop::SessionId;
+use bridle_record::{RecordFilter, RecordNumber, RecordReader};
 use bridle_sexp::{Dialect, Value};
-use bridle_store::{RecordFilter, RecordNumber, RecordReader};
 
 use super::super::error::{EngineError, EngineErrorCode};
 use super::rig::{self, Rig, Shell, body, emacs, owner, stranger};

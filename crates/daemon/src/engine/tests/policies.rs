@@ -4,8 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use bridle_loop::{DEFAULT_POLICY, GuardPolicies, PolicyHash};
+use bridle_record::{Record, RecordFilter, RecordNumber, RecordReader};
 use bridle_sexp::Value;
-use bridle_store::{Record, RecordFilter, RecordNumber, RecordReader};
 
 use super::super::error::EngineErrorCode;
 use super::rig::{self, Rig, Shell, body, emacs, owner, stranger};

@@ -1,9 +1,9 @@
 //! What is recorded survives, and what cannot be recorded is not done.
 
-use bridle_sexp::Value;
-use bridle_store::{
+use bridle_record::{
     ForgetRequest, RecordBody, RecordFilter, RecordNumber, RecordReader, RecordStore,
 };
+use bridle_sexp::Value;
 
 use super::super::error::EngineErrorCode;
 use super::rig::{Rig, Shell, id};

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use bridle_record::RecordReader;
 use bridle_sexp::Value;
-use bridle_store::RecordReader;
 
 use super::super::error::{EngineError, EngineErrorCode};
 use super::approvals::open_policy;

@@ -5,8 +5,8 @@
 
 use std::fmt;
 
+use bridle_record::{RecordHash, hash_text};
 use bridle_sexp::{Dialect, Value};
-use bridle_store::{RecordHash, hash_text};
 
 use super::super::error::EngineError;
 use super::place::{BufferPlace, MAX_PLACE_BYTES};
