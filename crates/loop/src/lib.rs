@@ -18,6 +18,7 @@
 //! - `field`, `weight`: how all of it is written as S-expressions, and how large it is
 
 mod ids;
+mod sensor;
 
 mod limits;
 
@@ -72,4 +73,5 @@ pub use policy::{
     PolicyFinding, PolicyRehearsal, PolicyVerdict, RecordedJudgment, SessionAccess, VisitedSession,
 };
 pub use state::{HashedEntry, ScheduleFact, SessionState, SharedHistory};
+pub use sensor::SensorClass;
 pub use step::step;

@@ -11,9 +11,9 @@ use bridle_loop::{SessionAccess, SessionId};
 use bridle_memex::{MemexAsker, MemexQuestion, PrivateAccess, no_memex, success};
 use bridle_record::{Record, RecordFilter, RecordNumber, RecordReader, StoreError};
 use bridle_sexp::Value;
-use bridle_wire::oacp::ErrorReply;
 
 use super::context_query::{Answering, QueryAnswer, QueryAsker};
+use super::error::EngineError;
 use super::hub::Hub;
 use super::refusals::RefusedAttempt;
 use crate::access::principal::Principal;
@@ -43,7 +43,7 @@ impl Hub {
         who: &Principal,
         ask: MemexQuestion,
         own: Option<SessionId>,
-    ) -> Result<Value, ErrorReply> {
+    ) -> Result<Value, EngineError> {
         let nowhere = || SessionId::parse(NO_SESSION).expect("letters are a name");
         let session = own.unwrap_or_else(nowhere);
         // It is their own session: others are not let into it.
@@ -57,14 +57,14 @@ impl Hub {
             }
             MemexQuestion::Logs(limit) => self.logs(limit).await,
             ask => match self.librarian() {
-                Some(librarian) => librarian.answer(ask, MemexAsker { eyes }).await,
-                None => Err(no_memex()),
+                Some(librarian) => Ok(librarian.answer(ask, MemexAsker { eyes }).await?),
+                None => Err(no_memex().into()),
             },
         }
     }
 
     /// The latest that the daemon has recorded about itself, the oldest of it first.
-    async fn logs(&self, limit: usize) -> Result<Value, ErrorReply> {
+    async fn logs(&self, limit: usize) -> Result<Value, EngineError> {
         let head = self.head.load(Ordering::Relaxed);
         let records = self.readers.read(move |reader| latest(reader, head, limit)).await?;
         let entries = records.iter().map(|record| {
