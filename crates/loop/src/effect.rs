@@ -3,6 +3,7 @@
 //! The daemon records effects in their order and then carries them out; what comes back is a new
 //! event. A value here is a wish, not a deed.
 
+mod body;
 mod value;
 
 use std::sync::Arc;
@@ -14,6 +15,8 @@ use crate::event::{ActuatorRef, Outcome, Signal, SignalSender};
 use crate::ids::{EffectId, KeywordName, Seq, SessionId, TurnId, UnixMillis};
 use crate::policy::PolicyFacts;
 use crate::state::SharedHistory;
+
+pub use body::{DecidedBody, FinishBody, IntentBody, OutcomeBody, PromptBody, SayBody, SharedText};
 
 /// What one step wants, in order.
 pub type Effects = Vec<Effect>;

@@ -3,6 +3,7 @@
 //! Made by the daemon from messages, results and time; recorded before anything follows from it.
 //! Plain data: ids, names and values, never handles.
 
+mod body;
 mod value;
 
 use std::sync::Arc;
@@ -13,6 +14,10 @@ use crate::hash::{ActionHash, PolicyHash};
 use crate::ids::{EffectId, KeywordName, Seq, SessionId, TurnId};
 use crate::limits::SessionLimits;
 use crate::policy::{GuardPolicies, InstalledPolicies};
+
+pub use body::{
+    AnsweredBody, CancelledBody, PolicySourceBody, ProposalsBody, SignalBody, WithdrawnBody,
+};
 
 /// Something that happened.
 #[derive(Clone, Debug, PartialEq)]

@@ -3,6 +3,8 @@
 //! A key that is absent means "none"; a key that is there has exactly one type. Not for messages
 //! of clients: those are checked by the wire.
 
+pub(crate) mod view;
+
 use bridle_sexp::{
     Dialect, Limits, Reader, Value, limits, print, print_int, print_keyword, print_str,
 };

@@ -20,20 +20,21 @@ use crate::plist_codec::{
     FieldSink, PlistBuilder, PlistText, UnreadableValue, element_text, list, name, optional_name,
     required, text, time, turn_id,
 };
+use crate::record_kind::RecordKind;
 use crate::value_size::weight;
 
 impl Effect {
     /// The kind of its record.
-    pub fn kind(&self) -> &'static str {
+    pub fn kind(&self) -> RecordKind {
         match self {
-            Effect::Consult { .. } => "consult",
-            Effect::Think { .. } => "think",
-            Effect::Decided(_) => "decided",
-            Effect::Act { .. } => "act",
-            Effect::Ask { .. } => "ask",
-            Effect::Settled { .. } => "settled",
-            Effect::Say(_) => "say",
-            Effect::Finish { .. } => "finish",
+            Effect::Consult { .. } => RecordKind::Consult,
+            Effect::Think { .. } => RecordKind::Think,
+            Effect::Decided(_) => RecordKind::Decided,
+            Effect::Act { .. } => RecordKind::Act,
+            Effect::Ask { .. } => RecordKind::Ask,
+            Effect::Settled { .. } => RecordKind::Settled,
+            Effect::Say(_) => RecordKind::Say,
+            Effect::Finish { .. } => RecordKind::Finish,
         }
     }
 
