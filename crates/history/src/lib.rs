@@ -1,6 +1,6 @@
 //! The record, read without a daemon: list, verify, export, mirror, replay.
 //!
-//! Called by the commands of the binary; the engine folds its sessions with [`mod@fold`]. Everything opens
+//! Called by the commands of the binary; the engine folds its sessions with [`session_fold`]. Everything opens
 //! the record read-only and works while a daemon writes. Nothing here waits: whoever follows asks
 //! again. Layout, in reading order:
 //!
@@ -15,7 +15,8 @@
 //! - `proposed`: decisions with the payload that they were about
 //! - [`rehearse`]: what other policies would have said
 //! - [`upkeep`]: how large the record is; sessions to forget
-//! - [`mod@fold`], [`policy_sets`]: a State from the events of a session, and the policies that they name
+//! - [`session_fold`], [`policy_sets`]: a State from the events of a session, and the policies that they name
+//! - [`record_source`]: the record as all of these read it
 
 mod error;
 pub mod head;
@@ -26,6 +27,7 @@ pub mod org;
 pub mod policy_sets;
 mod proposed;
 mod record_body;
+pub mod record_source;
 pub mod rehearse;
 pub mod replay;
 pub mod session_fold;
@@ -39,13 +41,14 @@ pub use bridle_store::{
 };
 use bridle_store::{RecordFilter, RecordReader};
 pub use error::HistoryError;
+use record_source::RecordSource;
 
 /// Records read at a time: a page of small ones fits a cache, and one commit is rarely larger.
 const PAGE: usize = 512;
 
 /// The record of a state directory, open for reading.
 pub struct RecordHistory {
-    reader: RecordReader,
+    source: Box<dyn RecordSource + Send>,
     /// The state directory, for messages.
     dir: PathBuf,
 }
@@ -66,10 +69,8 @@ impl RecordHistory {
     /// [`Error::NoRecord`] when no daemon has ever run there; else what the store said.
     pub fn open(dir: &Path) -> Result<RecordHistory, HistoryError> {
         match RecordReader::open(dir) {
-            Ok(reader) => Ok(RecordHistory { reader, dir: dir.to_owned() }),
-            Err(bridle_store::StoreError::Missing { .. }) => {
-                Err(HistoryError::NoRecord { dir: dir.to_owned() })
-            }
+            Ok(reader) => Ok(RecordHistory { source: Box::new(reader), dir: dir.to_owned() }),
+            Err(StoreError::Missing { .. }) => Err(HistoryError::NoRecord { dir: dir.to_owned() }),
             Err(error) => Err(error.into()),
         }
     }
@@ -84,7 +85,7 @@ impl RecordHistory {
     /// # Errors
     /// What the store said.
     pub fn sessions(&self) -> Result<Vec<SessionRow>, HistoryError> {
-        Ok(self.reader.sessions()?)
+        Ok(self.source.sessions()?)
     }
 
     /// Checks that a session exists.
@@ -92,7 +93,7 @@ impl RecordHistory {
     /// # Errors
     /// [`Error::UnknownSession`] when it does not.
     pub fn expect_session(&self, name: &str) -> Result<(), HistoryError> {
-        match self.reader.session(name)? {
+        match self.source.session(name)? {
             Some(_) => Ok(()),
             None => Err(HistoryError::UnknownSession { name: name.into() }),
         }
@@ -113,7 +114,7 @@ impl RecordHistory {
             to: wanted.to.map(RecordNumber),
             ..RecordFilter::default()
         };
-        Ok(self.reader.records(RecordNumber(after), &filter, limit)?)
+        Ok(self.source.records(RecordNumber(after), &filter, limit)?)
     }
 
     /// All of them, page by page.

@@ -36,10 +36,9 @@ impl RecordHistory {
     /// # Errors
     /// What the store said.
     pub fn select(&self, selection: SessionSelection) -> Result<SelectedSessions, HistoryError> {
-        let waiting: Vec<Box<str>> =
-            self.reader.open_sessions()?.into_iter().map(|row| row.session).collect();
+        let waiting = self.source.waiting_sessions()?;
         let mut selected = SelectedSessions::default();
-        for row in self.reader.sessions()?.into_iter().filter(|row| !row.forgotten) {
+        for row in self.source.sessions()?.into_iter().filter(|row| !row.forgotten) {
             let is_meant = match selection {
                 SessionSelection::Anonymous => &*row.owner == ANONYMOUS,
                 SessionSelection::Before(at) => row.last_at < at,
@@ -58,6 +57,6 @@ impl RecordHistory {
     /// # Errors
     /// What the store said.
     pub fn size(&self) -> Result<RecordSize, HistoryError> {
-        Ok(self.reader.size(&self.dir)?)
+        Ok(self.source.size(&self.dir)?)
     }
 }

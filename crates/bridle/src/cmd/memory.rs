@@ -7,7 +7,9 @@ pub(super) mod time;
 
 use std::fmt::Write as _;
 
+use bridle_history::record_source::kind_of;
 use bridle_history::{RecordHistory, StoreError};
+use bridle_loop::RecordKind;
 use bridle_sexp::Value;
 use bridle_shell::screen::{
     OutputScreen, TableColumn, TextTable, local_minute, local_second, neutral_block, neutral_line,
@@ -74,7 +76,8 @@ fn change_behind(given: &GivenFlags, record: u64) -> Result<u64, CommandFailure>
     let Ok(history) = RecordHistory::open(&state_dir(given)?) else { return Ok(record) };
     let page = history.page(record.saturating_sub(1), &Default::default(), 1);
     let found = page.ok().and_then(|page| page.into_iter().next());
-    let found = found.filter(|found| found.number.0 == record && &*found.kind == "acted");
+    let found =
+        found.filter(|found| found.number.0 == record && kind_of(found) == Some(RecordKind::Acted));
     Ok(found.and_then(|found| found.cause).map_or(record, |cause| cause.0))
 }
 

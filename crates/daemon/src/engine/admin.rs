@@ -5,10 +5,12 @@
 
 use std::sync::Arc;
 
+use bridle_history::record_source::kind_of;
 use bridle_history::session_fold::{self, HistoryFold};
-use bridle_loop::{Action, ForkPoint, Order, Outcome, SessionId, SessionStart, SessionState};
+use bridle_loop::{
+    Action, ForkPoint, Order, Outcome, RecordKind, SessionId, SessionStart, SessionState,
+};
 use bridle_sexp::Value;
-use bridle_store::compact::COMPACTED;
 use bridle_store::{
     ForgetRequest, ForgetResult, RecordFilter, RecordNumber, RecordReader, RecordStore, StoreError,
 };
@@ -183,7 +185,7 @@ fn past(
     let Some(record) = reader.record(number)? else {
         return Ok(Err(format!("no record `{number}`")));
     };
-    if &*record.kind == COMPACTED {
+    if kind_of(&record) == Some(RecordKind::Compacted) {
         return Ok(Err(format!("record `{number}` was compacted: nothing is left to fork from")));
     }
     let Ok(id) = SessionId::parse(&record.session) else {
@@ -198,7 +200,7 @@ fn past(
         let Some(last) = page.last() else { return Ok(Ok((id, state))) };
         after = last.number;
         for record in &page {
-            if &*record.kind == COMPACTED {
+            if kind_of(record) == Some(RecordKind::Compacted) {
                 return Ok(Err(format!("records from `{}` on were compacted", record.number)));
             }
             if record.body.text().is_none() {

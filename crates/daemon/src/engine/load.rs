@@ -6,9 +6,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use bridle_history::record_source::kind_of;
 use bridle_history::session_fold::{HistoryFold, fold};
 use bridle_loop::{ActuatorLocation, Effect, KeywordName, SessionId};
-use bridle_store::compact::COMPACTED;
 use bridle_store::{LoadedSessionRows, ReceiptRow, Record, RecordReader, StoreError};
 use bridle_wire::oacp::ErrorReply;
 
@@ -147,13 +147,7 @@ fn receipts(loaded: &LoadedSessionRows) -> SessionReceipts {
 }
 
 fn stream_event(record: Record) -> Option<Arc<StreamEvent>> {
-    // What was compacted is gone, whatever it was.
-    let is_compacted = &*record.kind == COMPACTED;
-    let kind = if is_compacted {
-        StreamEventKind::Settled
-    } else {
-        StreamEventKind::from_record(&record.kind)?
-    };
+    let kind = StreamEventKind::of(kind_of(&record)?)?;
     let body = match record.body {
         bridle_store::RecordBody::Text(text) => Some(text.into()),
         bridle_store::RecordBody::Erased => None,

@@ -12,6 +12,7 @@ use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use bridle_loop::RecordKind;
 use bridle_store::{
     AppendNumbers, NewRecord, RecordAppend, RecordStore, StoreError, WalCheckpointer, fault,
 };
@@ -321,7 +322,7 @@ impl WriterThread {
     /// Tries whether the record takes something again.
     fn probe(&mut self) {
         let body = "(:text \"the record can be written again\")";
-        let draft = NewRecord::new("", "log", self.clock.now(), "daemon", body);
+        let draft = NewRecord::new("", RecordKind::Log.word(), self.clock.now(), "daemon", body);
         let append = RecordAppend { drafts: vec![draft], ..RecordAppend::default() };
         match self.store.commit(&[append]) {
             Ok(_) => self.set_healthy(None),

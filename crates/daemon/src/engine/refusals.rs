@@ -8,7 +8,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use bridle_loop::SessionId;
+use bridle_loop::{RecordKind, SessionId};
 use bridle_sexp::Value;
 use bridle_store::{NewRecord, RecordAppend};
 use bridle_wire::OacpCode;
@@ -107,7 +107,7 @@ impl Hub {
         let failure = attempt.failure(who);
         let Some(unrecorded) = self.refusals.count(who, Instant::now()) else { return failure };
         let body = attempt.body(failure.code, unrecorded).to_string();
-        let draft = NewRecord::new("", "refused", self.now(), &who.name(), body);
+        let draft = NewRecord::new("", RecordKind::Refused.word(), self.now(), &who.name(), body);
         let hub = Arc::clone(self);
         self.tasks().spawn(async move {
             let append = RecordAppend { drafts: vec![draft], ..RecordAppend::default() };

@@ -59,7 +59,7 @@ impl<'v> PromptBody<'v> {
     }
 
     /// Vetoed proposals and finished acts of the turn, each with the key that it stands under.
-    pub fn rounds(&self) -> impl Iterator<Item = (&'static str, &'v Value)> {
+    pub fn rounds(&self) -> impl Iterator<Item = (&'static str, &'v Value)> + use<'v> {
         let value = self.value;
         ["rejected", "results"]
             .into_iter()
@@ -131,7 +131,7 @@ impl<'v> DecidedBody<'v> {
     }
 
     /// Rules that were asked and their results, as words.
-    pub fn checked(&self) -> impl Iterator<Item = [&'v str; 2]> {
+    pub fn checked(&self) -> impl Iterator<Item = [&'v str; 2]> + use<'v> {
         let word = |value: &'v Value| value.as_keyword().unwrap_or_default();
         let pairs = view::elements(self.value, "checked").chunks_exact(2);
         pairs.map(move |pair| [word(&pair[0]), word(&pair[1])])
@@ -143,7 +143,7 @@ impl<'v> DecidedBody<'v> {
     }
 
     /// Ids of the policies that determined it.
-    pub fn policies(&self) -> impl Iterator<Item = &'v str> {
+    pub fn policies(&self) -> impl Iterator<Item = &'v str> + use<'v> {
         view::elements(self.value, "policies").iter().filter_map(Value::as_str)
     }
 

@@ -63,7 +63,7 @@ impl<'v> ProposalsBody<'v> {
     }
 
     /// Payloads of the proposals, in their order.
-    pub fn payloads(&self) -> impl Iterator<Item = Option<&'v Value>> {
+    pub fn payloads(&self) -> impl Iterator<Item = Option<&'v Value>> + use<'v> {
         self.proposals.iter().map(|proposal| proposal.get("payload"))
     }
 

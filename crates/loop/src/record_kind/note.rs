@@ -108,7 +108,7 @@ impl<'v> CompactedBody<'v> {
     }
 
     /// Names of the sessions that the records belonged to.
-    pub fn sessions(&self) -> impl Iterator<Item = &'v str> {
+    pub fn sessions(&self) -> impl Iterator<Item = &'v str> + use<'v> {
         self.sessions.iter().filter_map(|it| it.get("session")?.as_str())
     }
 }
