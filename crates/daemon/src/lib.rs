@@ -17,7 +17,7 @@
 //! - `memory`: the actuator that edits the user's files
 //! - [`librarian`]: the index of the user's Org files, and who keeps it
 //! - [`upkeep`]: changes to the record while no daemon runs
-//! - [`budget`], `metrics`, [`lock`], `shared`: what all connections have in common
+//! - [`byte_budget`], `metrics`, [`lock`], `shared`: what all connections have in common
 //!
 //! Deliberately absent: a lock or an allocation per frame, a buffer per idle connection, an
 //! answer that is not bounded by what was asked.

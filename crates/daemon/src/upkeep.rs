@@ -35,7 +35,7 @@ impl From<bridle_store::StoreError> for UpkeepError {
 /// Forgets all sessions that a selection names; how many. `now` is in milliseconds since 1970.
 ///
 /// # Errors
-/// [`crate::Error::Locked`] inside [`UpkeepError::State`] when a daemon runs; else what the store said.
+/// [`crate::DaemonError::Locked`] inside [`UpkeepError::State`] when a daemon runs; else what the store said.
 pub fn forget_selected(
     dir: &Path,
     selection: SessionSelection,

@@ -95,7 +95,7 @@ impl RecordHistory {
     /// are done, and of how many.
     ///
     /// # Errors
-    /// [`bridle_store::HistoryError::Broken`] inside [`HistoryError::RecordStore`] names the first record that is not as
+    /// [`bridle_store::StoreError::Broken`] inside [`HistoryError::Store`] names the first record that is not as
     /// it was written.
     pub fn verify(
         &self,

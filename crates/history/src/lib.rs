@@ -66,7 +66,7 @@ impl RecordHistory {
     /// Opens the record of a state directory.
     ///
     /// # Errors
-    /// [`Error::NoRecord`] when no daemon has ever run there; else what the store said.
+    /// [`HistoryError::NoRecord`] when no daemon has ever run there; else what the store said.
     pub fn open(dir: &Path) -> Result<RecordHistory, HistoryError> {
         match RecordReader::open(dir) {
             Ok(reader) => Ok(RecordHistory { source: Box::new(reader), dir: dir.to_owned() }),
@@ -91,7 +91,7 @@ impl RecordHistory {
     /// Checks that a session exists.
     ///
     /// # Errors
-    /// [`Error::UnknownSession`] when it does not.
+    /// [`HistoryError::UnknownSession`] when it does not.
     pub fn expect_session(&self, name: &str) -> Result<(), HistoryError> {
         match self.source.session(name)? {
             Some(_) => Ok(()),

@@ -90,7 +90,7 @@ impl RecordHistory {
     /// Finds out why a record is there.
     ///
     /// # Errors
-    /// [`bridle_store::Error::NoRecord`] inside [`Error::RecordStore`]; else what the store said.
+    /// [`bridle_store::StoreError::NoRecord`] inside [`HistoryError::Store`]; else what the store said.
     pub fn why(&self, number: u64) -> Result<WhyReport, HistoryError> {
         let record = self.source.record(RecordNumber(number))?;
         let record = record.ok_or(bridle_store::StoreError::NoRecord(RecordNumber(number)))?;
@@ -314,7 +314,7 @@ impl RecordHistory {
     /// What was asked: the body of the question of this number in a session, and the session's owner.
     ///
     /// # Errors
-    /// [`Error::UnknownSession`]; else what the store said.
+    /// [`HistoryError::UnknownSession`]; else what the store said.
     pub fn question(
         &self,
         session: &str,

@@ -201,7 +201,7 @@ impl DaemonClient {
         self.receive_within(self.timeout)
     }
 
-    /// The next frame, within `wait`. After [`Error::Timeout`] one may try again.
+    /// The next frame, within `wait`. After [`ShellError::Timeout`] one may try again.
     ///
     /// # Errors
     ///

@@ -1,6 +1,6 @@
 //! Texts that belong to a session for as long as somebody says so: ASTs of buffers that are not saved.
 //!
-//! The daemon owns the one [`Overlays`] and hands in what its messages brought. A database of its own
+//! The daemon owns the one [`BufferTextStore`] and hands in what its messages brought. A database of its own
 //! beside the record, `overlays.db`: what is in the chain stays for ever, and these are large, come with
 //! every change of a buffer and are dropped when it is saved. The record has the hash of each. A text is
 //! named by its session and by the number of the message that brought it; facts and text are sealed under

@@ -1,6 +1,6 @@
 //! The shelf: files that shells hand in, kept for a while and then destroyed.
 //!
-//! The daemon owns the one [`Shelf`] and hands in bytes, owners and times. A database of its own
+//! The daemon owns the one [`FileShelf`] and hands in bytes, owners and times. A database of its own
 //! beside the record, `files.db`: blobs of the record are part of a chain that nothing is ever taken
 //! out of, and these expire. Each file is sealed under a key of its own, which goes with it; a file is
 //! named by a keyed hash of its owner, its type and its content, so the same upload has the same name and

@@ -7,7 +7,7 @@
 //! - [`record`]: what a record is, and how one is asked for
 //! - [`append`]: what is handed in to be kept, all of it or nothing
 //! - [`store`]: the one writer
-//! - [`copier`]: from the log beside the file into the file, meanwhile
+//! - [`wal_checkpointer`]: from the log beside the file into the file, meanwhile
 //! - [`reader`]: reading, also while the daemon writes
 //! - [`verify`]: is the record what was written?
 //! - [`compact`]: taking away what is forgotten, so that its room is given back
@@ -15,9 +15,9 @@
 //! - [`spending`]: what principals have used of their budgets
 //! - [`mod@repair`]: what can be read of a damaged record, in a new file
 //! - [`forget`]: destroying what can be destroyed without breaking the chain
-//! - [`shelf`]: files of shells, kept for a while, in a database of their own
+//! - [`file_shelf`]: files of shells, kept for a while, in a database of their own
 //! - [`memory`]: the user's files, changed safely, and all their versions, in a database of their own
-//! - [`overlay`]: texts that are dropped again, in a database of their own
+//! - [`buffer_texts`]: texts that are dropped again, in a database of their own
 //! - [`memex`]: the user's Org files, and an index of what is in them
 //! - [`fault`]: places where a test build may die
 //!

@@ -5,9 +5,9 @@
 //! everybody else asks a [`MemexCatalog`]. No tasks, no watching, no clock. In reading order:
 //!
 //! - [`rules`]: what is read, what is private, and the limits; `pattern`: the lines of `.bridleignore`
-//! - [`scan`]: which files there are; [`file`](mod@file): one of them, read without being led astray
+//! - [`scan`]: which files there are; [`folder`]: one of them, read without being led astray
 //! - `sheet`: from the bytes of a file to its objects; `tags`: the tags of a file, which say what is private;
-//!   [`stamp`]: dates; `words`: text as it is searched
+//!   [`org_timestamp`]: dates; `words`: text as it is searched
 //! - `identity`: which heading of now is which one of before
 //! - `schema`, [`index`], `apply`: the tables, and how a change gets into them
 //! - [`catalog`], [`query`], `find`, [`outline`], [`focus`]: what can be asked

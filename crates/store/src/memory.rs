@@ -1,6 +1,6 @@
 //! Memory: the user's own files below one folder, changed safely, with every version kept.
 //!
-//! The daemon opens one [`Memory`] and hands in changes that were decided elsewhere, and what its
+//! The daemon opens one [`MemoryStore`] and hands in changes that were decided elsewhere, and what its
 //! watcher saw; commands read the same past with [`VersionHistory`]. A change is written in one step, only if the
 //! file is what was read, and never while an editor holds it. Whatever is replaced is kept first, in
 //! `memory.db` beside the record. No tasks, no clock, and no knowledge of what the text means.

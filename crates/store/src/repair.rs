@@ -86,7 +86,7 @@ pub fn inspect(dir: &Path) -> Result<RepairReport, StoreError> {
 ///
 /// # Errors
 ///
-/// The record is as it was, or [`Error::RepairInterrupted`] says that repairing it again goes on.
+/// The record is as it was, or [`StoreError::RepairInterrupted`] says that repairing it again goes on.
 pub fn repair(dir: &Path, by: &ForgetRequest) -> Result<RepairReport, StoreError> {
     if dir.join(READY).exists() {
         return finish(dir, by);

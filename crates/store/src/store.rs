@@ -1,4 +1,4 @@
-//! The one writer. The daemon's keeper owns it; each [`commit`](Store::commit) is one transaction,
+//! The one writer. The daemon's keeper owns it; each [`commit`](RecordStore::commit) is one transaction,
 //! durable when it returns. How drafts become rows is in `store/batch.rs`.
 
 mod batch;
@@ -87,7 +87,7 @@ impl RecordStore {
     ///
     /// # Errors
     ///
-    /// Nothing was kept, and the store can be used on. [`StoreError::Full`] and [`StoreError::ShellBusy`] pass;
+    /// Nothing was kept, and the store can be used on. [`StoreError::Full`] and [`StoreError::Busy`] pass;
     /// [`StoreError::Refused`] says which append to leave out.
     pub fn commit(&mut self, appends: &[RecordAppend]) -> Result<Vec<AppendNumbers>, StoreError> {
         let drafts = appends.iter().flat_map(|append| &append.drafts);

@@ -14,7 +14,7 @@
 //! payload  N bytes or N characters of UTF-8: see `LengthUnit`
 //! ```
 //!
-//! Two kinds of failure: [`DecodeStep::RefusedMessage`] is answered and the connection lives; [`FramingLost`] is
+//! Two kinds of failure: [`DecodeStep::Refused`] is answered and the connection lives; [`FramingLost`] is
 //! answered and the connection closes, because nobody knows any more where the next frame starts.
 
 mod decoder;

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use bridle_history::policy_sets::PolicySetCache;
 use bridle_history::record_source::kind_of;
 use bridle_history::session_fold::{HistoryFold, fold};
 use bridle_loop::{ActuatorLocation, Effect, KeywordName, SessionId};
@@ -41,7 +42,7 @@ pub(super) struct FoundSession {
 /// The record cannot be read.
 pub(super) async fn load(hub: &Arc<Hub>, id: &SessionId) -> Result<FoundSession, ErrorReply> {
     let (id, now, sets) = (id.clone(), hub.now(), Arc::clone(&hub.guard.sets));
-    hub.readers.read(move |reader| read(HistoryFold { reader, sets: &sets }, id, now)).await
+    hub.readers.read(move |reader| read(reader, &sets, id, now)).await
 }
 
 /// Reads events of a session after a number.
@@ -83,8 +84,12 @@ fn read_page(
     Ok(page)
 }
 
-fn read(past: HistoryFold<'_>, id: SessionId, now: i64) -> Result<FoundSession, StoreError> {
-    let reader = past.reader;
+fn read(
+    reader: &RecordReader,
+    sets: &PolicySetCache,
+    id: SessionId,
+    now: i64,
+) -> Result<FoundSession, StoreError> {
     let is_known = reader.session(id.as_str())?.is_some_and(|row| !row.forgotten);
     if !is_known {
         let (requests, questions) = Default::default();
@@ -92,7 +97,7 @@ fn read(past: HistoryFold<'_>, id: SessionId, now: i64) -> Result<FoundSession, 
     }
     let loaded = reader.load(id.as_str(), now)?;
     let unsaved = loaded.tail.len();
-    let state = fold(past, id.clone(), &loaded)?;
+    let state = fold(HistoryFold { reader, sets }, id.clone(), &loaded)?;
     let mut core = LoadedSession::read(state, receipts(&loaded), unsaved);
     for row in &loaded.open {
         core.open.insert(row.effect, None);

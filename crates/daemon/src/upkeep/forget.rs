@@ -28,7 +28,7 @@ pub enum ForgetTarget {
 /// `now` is in milliseconds since 1970.
 ///
 /// # Errors
-/// [`crate::Error::Locked`] inside [`UpkeepError::WatcherState`] when a daemon runs; else what the store said.
+/// [`crate::DaemonError::Locked`] inside [`UpkeepError::State`] when a daemon runs; else what the store said.
 pub fn forget(dir: &Path, target: &ForgetTarget, now: i64) -> Result<(), UpkeepError> {
     // A directory without a record is not given one.
     RecordHistory::open(dir)?;

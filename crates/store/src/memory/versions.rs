@@ -248,7 +248,7 @@ impl VersionHistory {
 }
 
 impl MemoryStore {
-    /// What [`Past::list`] gives.
+    /// What [`VersionHistory::list`] gives.
     ///
     /// # Errors
     /// The past cannot be read.

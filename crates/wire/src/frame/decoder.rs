@@ -149,7 +149,7 @@ impl FrameDecoder {
     ///
     /// # Errors
     ///
-    /// [`Lost`] when the place of the next frame is unknown; every later call says the same.
+    /// [`FramingLost`] when the place of the next frame is unknown; every later call says the same.
     #[inline]
     pub fn decode(&mut self, input: &[u8]) -> Result<DecodeStep, FramingLost> {
         if let Some(frame) = self.decode_small(input) {
