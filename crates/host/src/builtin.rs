@@ -1,18 +1,20 @@
-//! The builtin thinker: a few words that are answered at once, without any model.
+//! The built-in thinker: a few words that are answered at once, without any model.
 //!
 //! Called by [`Host`](crate::Host) while a session waits, so it looks up and prints, and nothing
-//! else. It answers what is said to the daemon about the daemon; everything else it declines in a
-//! way that helps.
+//! else. It answers questions about the daemon and declines everything else in a way that helps.
 
 use std::fmt::Write as _;
 use std::time::Duration;
 
 use bridle_loop::{
-    Proposal, ProposalAuthor, ReflexAdvice, RememberedRuling, SignalContext, Verdict,
+    Draft, Proposal, ProposalAuthor, ReflexAdvice, RememberedRuling, SignalContext, ThinkerFault,
+    ThinkerPrompt, Verdict,
 };
 use bridle_sexp::Value;
 
+use crate::cancel::CancelFlag;
 use crate::facts::{DaemonFacts, SessionList, SessionVisibility, StatusFact};
+use crate::thinker::{TextDelta, Thinker};
 
 /// Sessions in one answer: a screen. The rest is counted.
 const MAX_SESSIONS_SHOWN: usize = 20;
@@ -21,9 +23,9 @@ const MAX_SESSIONS_SHOWN: usize = 20;
 const MAX_DECISIONS_SHOWN: usize = 5;
 
 /// Bytes of a prompt that can be one of the words: none is longer than ten.
-const MAX_WORD: usize = 64;
+const MAX_WORD_BYTES: usize = 64;
 
-/// Something that the builtin thinker understands.
+/// A word that the daemon answers by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum BuiltinCommand {
     Help,
@@ -32,7 +34,7 @@ pub(crate) enum BuiltinCommand {
     Why,
 }
 
-/// What a signal says to the builtin thinker.
+/// Payload of a signal, as the built-in thinker understands it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum BuiltinInput {
     /// One of the words, with or without a slash before it.
@@ -73,7 +75,7 @@ impl BuiltinInput {
 
     fn of_text(text: &str) -> Self {
         let text = text.trim();
-        if text.len() > MAX_WORD {
+        if text.len() > MAX_WORD_BYTES {
             return Self::Prose;
         }
         let (text, slash) = match text.strip_prefix('/') {
@@ -93,18 +95,37 @@ impl BuiltinInput {
     }
 }
 
-/// Answers with the builtin thinker alone.
-pub(crate) fn consult(context: &SignalContext, facts: &dyn DaemonFacts) -> ReflexAdvice {
-    let text = match BuiltinInput::of(&context.signal.payload) {
-        BuiltinInput::Word(word, _) => answer(word, context, facts, ProseAnswerer::None),
-        BuiltinInput::Prose => NO_THINKER.to_owned(),
-        // A heartbeat, or a sensor that nobody here knows: recorded, and nothing to say.
-        BuiltinInput::Nothing => return ReflexAdvice::default(),
-    };
-    advice(text)
+/// Answers the daemon's own words at once, and never thinks.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct BuiltinThinker;
+
+impl Thinker for BuiltinThinker {
+    fn consult(&self, context: &SignalContext, facts: &dyn DaemonFacts) -> ReflexAdvice {
+        let text = match BuiltinInput::of(&context.signal.payload) {
+            BuiltinInput::Word(word, _) => answer(word, context, facts, ProseAnswerer::None),
+            BuiltinInput::Prose => NO_THINKER.to_owned(),
+            // A heartbeat, or a sensor that nobody here knows: recorded, and nothing to say.
+            BuiltinInput::Nothing => return ReflexAdvice::default(),
+        };
+        advice(text)
+    }
+
+    fn think(
+        &self,
+        _: &ThinkerPrompt,
+        _: &mut dyn FnMut(TextDelta),
+        _: &CancelFlag,
+    ) -> Result<Draft, ThinkerFault> {
+        // All that it has to say was said at once.
+        Ok(Draft::default())
+    }
+
+    fn answers_prose(&self) -> bool {
+        false
+    }
 }
 
-/// Who answers prose.
+/// The answerer of prose, as the help text names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ProseAnswerer {
     /// Nobody.

@@ -16,21 +16,25 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use bridle_loop::{Draft, KeywordName, Proposal, SessionId, ThinkerFault};
+use bridle_loop::{
+    Deed, Draft, KeywordName, Outcome, Proposal, ReflexAdvice, SessionId, SignalContext,
+    ThinkerFault, ThinkerPrompt,
+};
 use bridle_sexp::Value;
 
-use crate::builtin::BuiltinInput;
+use crate::builtin::{self, BuiltinInput, CommandSpelling, ProseAnswerer};
 use crate::cancel::CancelFlag;
 use crate::error::HostError;
-use crate::thinker::TextDelta;
+use crate::facts::DaemonFacts;
+use crate::thinker::{TextDelta, Thinker};
 use pattern::{PatternCapture, fits, text_fits};
 use template::{TemplateError, TemplateFiller};
 
 /// Uses of `:once` rules that are remembered, over all sessions; the oldest are forgotten first.
-pub(crate) const MAX_ONCE: usize = 16_384;
+pub(crate) const MAX_USED_RULES: usize = 16_384;
 
 /// Sensors that carry what a person has written.
-const PROMPTS: [&str; 3] = ["user-prompt", "user-input", "chat-message"];
+const PROSE_SENSORS: [&str; 3] = ["user-prompt", "user-input", "chat-message"];
 
 /// Rules of one file.
 #[derive(Debug)]
@@ -39,7 +43,7 @@ pub(crate) struct ScriptedThinker {
     used: Mutex<UsedRules>,
 }
 
-/// What a draft is asked for.
+/// The part of a prompt that rules look at.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ScriptStimulus<'p> {
     pub(crate) session: &'p SessionId,
@@ -50,6 +54,39 @@ pub(crate) struct ScriptStimulus<'p> {
     /// What the last act of this turn came to.
     pub(crate) result: Option<&'p Value>,
     pub(crate) depth: u32,
+}
+
+impl Thinker for ScriptedThinker {
+    fn consult(&self, context: &SignalContext, facts: &dyn DaemonFacts) -> ReflexAdvice {
+        match BuiltinInput::of(&context.signal.payload) {
+            // A person who has lost their way gets help, whatever the script is about.
+            BuiltinInput::Word(word, CommandSpelling::With) => {
+                builtin::advice(builtin::answer(word, context, facts, ProseAnswerer::Script))
+            }
+            _ => ReflexAdvice { think: true, ..ReflexAdvice::default() },
+        }
+    }
+
+    fn think(
+        &self,
+        prompt: &ThinkerPrompt,
+        stream: &mut dyn FnMut(TextDelta),
+        cancel: &CancelFlag,
+    ) -> Result<Draft, ThinkerFault> {
+        let result = prompt.results.last().map(|deed| deed_value(deed));
+        let stimulus = ScriptStimulus {
+            session: &prompt.context.session,
+            payload: &prompt.context.signal.payload,
+            rejected: prompt.rejected.last().map(|rejection| &*rejection.reason),
+            result: result.as_ref(),
+            depth: prompt.depth,
+        };
+        self.draft(stimulus, stream, cancel)
+    }
+
+    fn answers_prose(&self) -> bool {
+        true
+    }
 }
 
 impl ScriptedThinker {
@@ -89,7 +126,7 @@ impl ScriptedThinker {
     ///
     /// # Errors
     /// What the rule says, no rule, a draft that grows too long, or canceled.
-    pub(crate) fn think(
+    pub(crate) fn draft(
         &self,
         stimulus: ScriptStimulus<'_>,
         stream: &mut dyn FnMut(TextDelta),
@@ -132,6 +169,23 @@ impl ScriptedThinker {
     fn first_use(&self, session: &SessionId, rule: usize) -> bool {
         self.used.lock().unwrap_or_else(PoisonError::into_inner).insert(session, rule)
     }
+}
+
+/// A deed as the patterns of a script see it.
+fn deed_value(deed: &Deed) -> Value {
+    let mut pairs = vec![
+        ("target", deed.target.to_value()),
+        ("action", deed.action.to_value()),
+        ("outcome", Value::keyword(deed.outcome.word())),
+    ];
+    match &deed.outcome {
+        Outcome::Done(value) => pairs.push(("value", value.clone())),
+        Outcome::Denied(reason) | Outcome::Failed(reason) => {
+            pairs.push(("reason", Value::str(reason.clone())));
+        }
+        Outcome::Expired | Outcome::Superseded | Outcome::UnknownOutcome => {}
+    }
+    Value::plist(pairs)
 }
 
 /// What happens without a rule. A person gets to know why there is no answer; everything else ends
@@ -326,7 +380,10 @@ impl ScriptRule {
 
 fn prompt_text(payload: &Value) -> Option<&str> {
     let sensor = payload.get("sensor")?;
-    PROMPTS.iter().any(|name| sensor.is_keyword(name)).then(|| payload.get("text")?.as_str())?
+    PROSE_SENSORS
+        .iter()
+        .any(|name| sensor.is_keyword(name))
+        .then(|| payload.get("text")?.as_str())?
 }
 
 /// Which `:once` rules were used, by session.
@@ -344,7 +401,7 @@ impl UsedRules {
             return false;
         }
         self.order.push_back(entry);
-        if self.order.len() > MAX_ONCE
+        if self.order.len() > MAX_USED_RULES
             && let Some(oldest) = self.order.pop_front()
         {
             self.uses.remove(&oldest);

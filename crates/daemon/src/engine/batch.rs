@@ -220,7 +220,7 @@ impl<'a> AppendBatch<'a> {
     /// ended; of others nobody knows.
     fn take_up_begun(&mut self, id: EffectId, order: &Order) {
         let record = self.core.open.get(&id.0).copied().flatten().unwrap_or(0);
-        let outcome = match self.host.told(order, record) {
+        let outcome = match self.host.crash_outcome(order, record) {
             CrashOutcome::Ended(outcome) => outcome,
             CrashOutcome::NotDone => return self.after.push(PostCommit::Execute { effect: id.0 }),
             CrashOutcome::Unknown => Outcome::UnknownOutcome,
