@@ -133,8 +133,7 @@ impl Session {
                 Some(Event::Consulted { effect: id, advice: self.host.consult(&context) })
             }
             Effect::Think { id, prompt } => {
-                let mut stream =
-                    |delta: TextDelta| told.push(format!("~{}", delta.text));
+                let mut stream = |delta: TextDelta| told.push(format!("~{}", delta.text));
                 let draft = self.host.think(&prompt, &mut stream, &CancelFlag::new());
                 Some(Event::Drafted { effect: id, draft })
             }
