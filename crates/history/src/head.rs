@@ -10,7 +10,7 @@ use bridle_wire::time::rfc3339;
 
 use super::{HistoryError, RecordHistory};
 
-/// What a signature of a head is for: no other text is signed with this word.
+/// Purpose of a signature of a head: no other text is signed with this word.
 const PURPOSE: &str = "bridle log head";
 
 /// Largest file that is read as a kept head, in bytes: a line has about 200.

@@ -29,20 +29,20 @@ pub struct EffectEntry {
     pub target: Box<str>,
     /// The action.
     pub action: Box<str>,
-    /// What the actuator was told; nil when it is forgotten.
+    /// Payload for the actuator; nil when it is forgotten.
     pub payload: Value,
-    /// When it was to be done.
+    /// Record of the intent.
     pub intent: RecordMoment,
-    /// When it was begun, by an actuator of the daemon.
+    /// Record of the start, by an actuator of the daemon.
     pub started: Option<RecordMoment>,
-    /// When it ended.
+    /// Record of the outcome.
     pub ended: Option<RecordMoment>,
-    /// How it ended: `done`, `denied`, `expired`, `superseded`, `failed`, `unknown-outcome`; `forgotten`
+    /// Outcome: `done`, `denied`, `expired`, `superseded`, `failed`, `unknown-outcome`; `forgotten`
     /// when that cannot be read any more.
     pub outcome: Option<Box<str>>,
-    /// Who said how it ended.
+    /// Principal that told the outcome.
     pub by: Option<Box<str>>,
-    /// Why it was not done, where somebody said so.
+    /// Reason why it was not done, where there is one.
     pub reason: Option<Box<str>>,
 }
 
@@ -91,7 +91,7 @@ struct EffectLedger {
     /// Places of the entries that wait for something, by session and effect. A name that is used
     /// again after its session was forgotten counts from 1 again.
     waiting: HashMap<(Box<str>, u64), usize>,
-    /// The same by the number of the intent, which outcomes name as their cause.
+    /// Places of those entries by the number of the intent, which outcomes name as their cause.
     intents: HashMap<u64, usize>,
 }
 

@@ -53,7 +53,7 @@ pub struct RecordHistory {
     dir: PathBuf,
 }
 
-/// Which records.
+/// Selection of records.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RecordSelection {
     /// Only those of this session.

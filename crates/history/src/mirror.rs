@@ -91,7 +91,7 @@ impl RecordMirror {
     }
 }
 
-/// How every line begins.
+/// Beginning of every line.
 const START: &str = "(:number ";
 
 /// The end of a file.

@@ -29,7 +29,7 @@ const BATCH_BYTES: usize = 1 << 20;
 /// Batches that wait for one thread: it has the next one when it is done, and memory stays bounded.
 const MAX_WAITING_BATCHES: usize = 2;
 
-/// What a set would have changed.
+/// Result of a rehearsal.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RehearsalReport {
     /// Decisions that were judged again.
@@ -47,7 +47,7 @@ pub struct ChangedDecision {
     pub record: u64,
     /// Its session.
     pub session: Box<str>,
-    /// When it was decided.
+    /// Time of the decision, in milliseconds since 1970.
     pub at: i64,
     /// The action.
     pub action: Box<str>,
@@ -55,9 +55,9 @@ pub struct ChangedDecision {
     pub target: Box<str>,
     /// File and heading of an edit; else empty.
     pub about: Box<str>,
-    /// What was said.
+    /// Recorded verdict.
     pub was: PolicyVerdict,
-    /// What would have been said.
+    /// Verdict of the rehearsed set.
     pub now: PolicyVerdict,
     /// The policies that would have determined it; none when nothing permits it.
     pub policies: Vec<Box<str>>,
@@ -70,7 +70,7 @@ impl RehearsalReport {
         self.changed.extend(other.changed);
     }
 
-    /// How often each change occurs: from what, to what, how many.
+    /// Counts of each change: from which verdict, to which, how many.
     pub fn counts(&self) -> Vec<(PolicyVerdict, PolicyVerdict, u64)> {
         let mut counts = BTreeMap::new();
         for changed in &self.changed {

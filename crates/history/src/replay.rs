@@ -17,7 +17,7 @@ use crate::policy_sets::PolicySetCache;
 use crate::record_source::kind_of;
 use crate::session_fold::HistoryFold;
 
-/// What to repeat.
+/// Range of records to repeat.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReplayRange {
     /// The first record that is compared. What went before is fed, since it makes the state.
@@ -28,7 +28,7 @@ pub struct ReplayRange {
     pub session: Option<Box<str>>,
 }
 
-/// What was repeated.
+/// Counts of a replay, and its first difference.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ReplayReport {
     /// Sessions that were compared to their end.
@@ -52,9 +52,9 @@ pub struct ReplayDifference {
     pub record: u64,
     /// Its session.
     pub session: Box<str>,
-    /// What the record says.
+    /// Text of the record.
     pub expected: String,
-    /// What replay gives.
+    /// Text that replay gives.
     pub got: String,
 }
 

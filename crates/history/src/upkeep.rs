@@ -17,14 +17,14 @@ pub enum SessionSelection {
 /// Sessions that a selection names.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SelectedSessions {
-    /// What would be forgotten, oldest first.
+    /// Sessions to forget, oldest first.
     pub sessions: Vec<SessionRow>,
-    /// How many stay because something in them waits: an act, a question, a schedule.
+    /// Number of sessions that stay because an act, a question or a schedule waits in them.
     pub waiting: u64,
 }
 
 impl SelectedSessions {
-    /// How many records they have.
+    /// Number of records of all selected sessions.
     pub fn records(&self) -> u64 {
         self.sessions.iter().map(|row| row.records).sum()
     }
@@ -52,7 +52,7 @@ impl RecordHistory {
         Ok(selected)
     }
 
-    /// How much room the record takes, and for whom.
+    /// Room that the record takes, in total and by owner.
     ///
     /// # Errors
     /// What the store said.

@@ -18,23 +18,23 @@ use super::record_source::{kind_of, of_kinds};
 use super::{HistoryError, PAGE, RecordHistory, record_body};
 use bridle_host::policy_load::load_recorded;
 
-/// How many steps from a record to its cause are followed: answers to answers end well before.
+/// Most steps from a record to its cause that are followed: answers to answers end well before.
 const MAX_STEPS: u32 = 16;
 
-/// How many records after a signal are looked at for what followed from it: a turn is far shorter.
+/// Most records after a signal that are searched for its consequences: a turn is far shorter.
 const MAX_TURN: usize = 4_096;
 
-/// How many forks back the policies of a session are looked for.
+/// Most forks back through which the policies of a session are looked for.
 const MAX_FORKS: u32 = 16;
 
-/// Why something happened.
+/// Explanation of a record.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WhyReport {
     /// The record that was asked about.
     pub record: Record,
     /// The decisions behind it, in their order; none when nothing was decided.
     pub decisions: Vec<DecisionReport>,
-    /// What people answered, in their order.
+    /// Answers of people, in their order.
     pub answers: Vec<AnswerReport>,
 }
 
@@ -45,7 +45,7 @@ pub struct AskedQuestion {
     pub body: Value,
     /// Owner of its session.
     pub owner: Box<str>,
-    /// When it was asked, in milliseconds since 1970.
+    /// Time of the question, in milliseconds since 1970.
     pub at: i64,
 }
 
@@ -54,9 +54,9 @@ pub struct AskedQuestion {
 pub struct DecisionReport {
     /// Number of its record.
     pub record: u64,
-    /// When.
+    /// Time of its record, in milliseconds since 1970.
     pub at: i64,
-    /// What it says, as it was recorded.
+    /// Body of its record.
     pub body: Value,
     /// The hash of the policies that were in force.
     pub hash: String,
@@ -67,20 +67,20 @@ pub struct DecisionReport {
 /// A policy that a decision names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CitedPolicy {
-    /// What the decision names it by.
+    /// Id by which the decision names it.
     pub id: Box<str>,
     /// Title, prose and text; nothing when the text of that set is not in the record.
     pub policy: Option<bridle_loop::PolicyEntry>,
 }
 
-/// What somebody answered to a question.
+/// Answer of a person to a question.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AnswerReport {
     /// Number of its record.
     pub record: u64,
-    /// When.
+    /// Time of its record, in milliseconds since 1970.
     pub at: i64,
-    /// Who.
+    /// Principal that answered.
     pub principal: Box<str>,
     /// `allow` or `deny`.
     pub answer: Box<str>,
@@ -311,7 +311,7 @@ impl RecordHistory {
         }
     }
 
-    /// What was asked: the body of the question of this number in a session, and the session's owner.
+    /// Finds the question of this number in a session: its body, and the session's owner.
     ///
     /// # Errors
     /// [`HistoryError::UnknownSession`]; else what the store said.

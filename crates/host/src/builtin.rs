@@ -39,7 +39,7 @@ pub(crate) enum BuiltinCommand {
 pub(crate) enum BuiltinInput {
     /// One of the words, with or without a slash before it.
     Word(BuiltinCommand, CommandSpelling),
-    /// Something else that a person has written.
+    /// Other text that a person has written.
     Prose,
     /// No prompt and no command.
     Nothing,
@@ -204,7 +204,7 @@ fn help(context: &SignalContext, others: ProseAnswerer) -> String {
     pieces.concat()
 }
 
-/// What comes before the name of the session and after the commands.
+/// Help text behind the commands: before and behind the name of the session.
 const HELP: (&str, &str) = (
     "\
 I am bridle, a daemon between your shells and an agent. No model is configured;
@@ -224,7 +224,7 @@ Everything else is recorded and declined, until you start the daemon with a thin
 Thinkers that use a language model are not part of this version.",
 );
 
-/// The same where a script answers.
+/// Help text in that place where a script answers.
 const HELP_WITH_SCRIPT: (&str, &str) = (
     "\
 I am bridle, a daemon between your shells and an agent. What you say is answered by

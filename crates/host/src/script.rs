@@ -49,9 +49,9 @@ pub(crate) struct ScriptStimulus<'p> {
     pub(crate) session: &'p SessionId,
     /// Of the signal that began the turn.
     pub(crate) payload: &'p Value,
-    /// Why something was refused in this turn, the last time that it was.
+    /// Reason of the last refusal in this turn.
     pub(crate) rejected: Option<&'p str>,
-    /// What the last act of this turn came to.
+    /// Outcome of the last act of this turn.
     pub(crate) result: Option<&'p Value>,
     pub(crate) depth: u32,
 }
@@ -188,7 +188,7 @@ fn deed_value(deed: &Deed) -> Value {
     Value::plist(pairs)
 }
 
-/// What happens without a rule. A person gets to know why there is no answer; everything else ends
+/// Answers what no rule fits. A person gets to know why there is no answer; everything else ends
 /// quietly, as there is nothing to propose.
 fn no_rule(stimulus: ScriptStimulus<'_>) -> Result<Draft, ThinkerFault> {
     let proposals = match (stimulus.rejected, stimulus.result) {
@@ -219,7 +219,7 @@ fn canceled() -> ThinkerFault {
 /// One rule: what it fits, and what it does then.
 #[derive(Debug, Default)]
 pub(crate) struct ScriptRule {
-    /// Where it starts in the file.
+    /// Line of the file, from 1.
     line: usize,
     sort: RuleKind,
     /// A string fits the text of a prompt; anything else the payload.
@@ -247,7 +247,7 @@ pub(crate) enum RuleKind {
     Default,
 }
 
-/// How a draft ends.
+/// End of a draft.
 #[derive(Debug)]
 enum DraftEnding {
     Propose(Vec<ProposalTemplate>),
@@ -304,7 +304,7 @@ impl ScriptRule {
         [&self.when, &self.rejected, &self.result].into_iter().flatten()
     }
 
-    /// What the wildcards stand for, if the rule fits.
+    /// Texts that the wildcards stand for, if the rule fits.
     fn captures<'p>(&self, stimulus: ScriptStimulus<'p>) -> Option<Vec<PatternCapture<'p>>> {
         if self.depth.as_ref().is_some_and(|depth| !depth.contains(&stimulus.depth)) {
             return None;
@@ -386,7 +386,7 @@ fn prompt_text(payload: &Value) -> Option<&str> {
         .then(|| payload.get("text")?.as_str())?
 }
 
-/// Which `:once` rules were used, by session.
+/// Uses of `:once` rules, by session.
 #[derive(Debug, Default)]
 struct UsedRules {
     uses: HashSet<(SessionId, usize)>,

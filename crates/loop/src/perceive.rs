@@ -24,7 +24,7 @@ use crate::value_size::weight;
 const HEARTBEAT: &str = "heartbeat";
 const SCHEDULE: &str = "schedule";
 
-/// What is kept of where the user is: enough to name the place, never the text.
+/// Keys that are kept of a user's place: enough to name it, never the text.
 const FOCUS_KEYS: [&str; 6] = ["sensor", "file", "buffer", "line", "column", "state"];
 
 /// Takes the first event of a session; a second one changes nothing.
@@ -291,7 +291,7 @@ fn is_completion(signal: &Signal) -> bool {
         && matches!(Action::from_payload(&signal.payload), Ok(Action::Complete { .. }))
 }
 
-/// What is kept of a payload that says where the user is.
+/// Picks the keys of a payload that name the user's place.
 fn focus(payload: &Value, limits: &SessionLimits) -> Option<Arc<Value>> {
     let kept = FOCUS_KEYS.iter().filter_map(|key| {
         let value = match payload.get(key)? {

@@ -100,7 +100,7 @@ record_kinds! {
         Ask "ask",
         /// The end of an act or a question without word from whoever was asked.
         Settled "settled",
-        /// Something said to the shells.
+        /// A message to the shells.
         Say "say",
         /// The end of a turn.
         Finish "finish",

@@ -17,10 +17,10 @@ use super::super::record_body;
 use super::super::record_source::kind_of;
 use super::text::{OrgDocument, title};
 
-/// Who approves where nobody had to be asked.
+/// Approver where nobody had to be asked.
 const POLICY: &str = "policy";
 
-/// Who approves where somebody was asked, and the answer cannot be read any more.
+/// Approver where somebody was asked, and the answer cannot be read any more.
 const FORGOTTEN: &str = "somebody whose answer is forgotten";
 
 /// The session being written.
@@ -45,7 +45,7 @@ struct GivenAnswer {
     shell: Option<String>,
 }
 
-/// What a section is about: a signal by its number in the stream, or a turn that time began.
+/// Subject of a section: a signal by its number in the stream, or a turn that time began.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum SectionKey {
     Signal(u64),
@@ -58,11 +58,11 @@ struct TraceSection {
     at: i64,
     principal: Box<str>,
     seq: Option<u64>,
-    /// What it is called while it is no turn.
+    /// Noun in its heading while it is no turn.
     noun: &'static str,
     title: String,
     turn: Option<u64>,
-    /// What stands below it, each beginning with a heading.
+    /// Parts below it, each beginning with a heading.
     parts: Vec<OrgDocument>,
     /// Proposals that were allowed and not carried out yet: their parts, with action and target.
     allowed: Vec<(usize, String, String)>,
@@ -279,7 +279,7 @@ impl SessionTrace {
         }
     }
 
-    /// Somebody's yes or no: who, when, from which shell, and whether it counts.
+    /// Answer of a person: principal, time, shell, and whether it counts.
     fn answered(&mut self, record: &Record, body: Option<AnsweredBody<'_>>) {
         let Some(body) = body else { return };
         let shell = body.shell.map(str::to_owned);
@@ -301,7 +301,7 @@ impl SessionTrace {
             Some(GivenAnswer { record: record.number.0, at: record.at, principal, shell });
     }
 
-    /// Who said yes to what was allowed, when and from where.
+    /// Properties of the yes to what was allowed: principal, time and shell.
     fn approver(&self, record: &Record, decided: &DecidedBody<'_>) -> Vec<(&'static str, String)> {
         if !decided.is_allowed() {
             return Vec::new();
@@ -489,7 +489,7 @@ fn shown_word(word: Option<&str>) -> String {
     word.unwrap_or("nobody").to_owned()
 }
 
-/// What a person would call the text of a payload.
+/// Text of a payload, as a person would call it.
 fn text_in(payload: &Value) -> Option<&str> {
     ["text", "message", "command"].into_iter().find_map(|key| payload.get(key)?.as_str())
 }

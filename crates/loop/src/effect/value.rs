@@ -38,7 +38,7 @@ impl Effect {
         }
     }
 
-    /// What the answer to it names, if an answer is awaited.
+    /// Number that its answer names, if an answer is awaited.
     pub fn id(&self) -> Option<EffectId> {
         match self {
             Effect::Consult { id, .. }
@@ -112,7 +112,7 @@ impl Effect {
 }
 
 impl SignalContext {
-    /// What identifies it; the rest is in the state.
+    /// Writes what identifies it; the rest is in the state.
     pub(crate) fn put<F: FieldSink>(&self, fields: F) -> F {
         let fields = fields.put_number("turn", self.turn.0);
         put_seq(fields, "seq", self.seq)

@@ -102,7 +102,7 @@ impl Event {
         }
     }
 
-    /// The same with the question in it that it answers: what is answered at once is one record, and
+    /// Text of the event with the question in it that it answers: what is answered at once is one record, and
     /// [`Event::from_value`] reads the answer. Any other question has a record of its own.
     pub fn to_text_with(&self, question: &Effect) -> String {
         match (self, question) {
