@@ -341,12 +341,12 @@ impl Actuator for EditorSlot {
         self.0.get()?.prepare(payload, readers)
     }
 
-    fn after_failure(&self, session: &str, turn: u64) -> ReflexAdvice {
-        self.0.get().map(|editor| editor.after_failure(session, turn)).unwrap_or_default()
+    fn advise_after_failure(&self, session: &str, turn: u64) -> ReflexAdvice {
+        self.0.get().map(|editor| editor.advise_after_failure(session, turn)).unwrap_or_default()
     }
 
-    fn told(&self, order: &Order, record: u64) -> CrashOutcome {
-        self.0.get().map_or(CrashOutcome::Unknown, |editor| editor.told(order, record))
+    fn crash_outcome(&self, order: &Order, record: u64) -> CrashOutcome {
+        self.0.get().map_or(CrashOutcome::Unknown, |editor| editor.crash_outcome(order, record))
     }
 }
 
@@ -366,11 +366,11 @@ impl Actuator for MemoryEditor {
         payload.pairs().is_some().then(|| self.prepared(payload, readers))
     }
 
-    fn after_failure(&self, session: &str, turn: u64) -> ReflexAdvice {
+    fn advise_after_failure(&self, session: &str, turn: u64) -> ReflexAdvice {
         failure::advice(&self.memory, self.rollback, session, turn)
     }
 
-    fn told(&self, order: &Order, record: u64) -> CrashOutcome {
+    fn crash_outcome(&self, order: &Order, record: u64) -> CrashOutcome {
         let Some(seen) = EditPreview::of(order.payload(), self.memory.root()) else {
             // A snapshot: there is one of that name, or not.
             return CrashOutcome::NotDone;

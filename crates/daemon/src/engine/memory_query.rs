@@ -3,14 +3,14 @@
 //! Called by the table of `context`. The policies are asked first (`recall`). Questions and answers are in no record: what memory holds would be there
 //! twice, and what is private would be in a log. Refused attempts are recorded like all others.
 
-use std::sync::Arc;
-use std::sync::atomic::Ordering;
-
+use bridle_history::record_source::of_kinds;
 use bridle_history::session_fold;
-use bridle_loop::{SessionAccess, SessionId};
+use bridle_loop::{RecordKind, SessionAccess, SessionId};
 use bridle_memex::{MemexAsker, MemexQuestion, PrivateAccess, no_memex, success};
 use bridle_record::{Record, RecordFilter, RecordNumber, RecordReader, StoreError};
 use bridle_sexp::Value;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use super::context_query::{Answering, QueryAnswer, QueryAsker};
 use super::error::EngineError;
@@ -22,8 +22,14 @@ use crate::access::principal::Principal;
 const NO_SESSION: &str = "recall";
 
 /// Records of the daemon that a log has: what it did, and what it refused.
-const LOGGED: [&str; 6] =
-    ["daemon-up", "daemon-down", "policy", "policy-refused", "refused", "forgot"];
+const LOGGED: [RecordKind; 6] = [
+    RecordKind::DaemonUp,
+    RecordKind::DaemonDown,
+    RecordKind::Policy,
+    RecordKind::PolicyRefused,
+    RecordKind::Refused,
+    RecordKind::Forgot,
+];
 
 /// Records among which they are looked for, from the latest back.
 const LOOKED_AT: u64 = 20_000;
@@ -84,8 +90,7 @@ impl Hub {
 }
 
 fn latest(reader: &RecordReader, head: u64, limit: usize) -> Result<Vec<Record>, StoreError> {
-    let kinds = LOGGED.iter().map(|kind| (*kind).into()).collect();
-    let filter = RecordFilter { session: Some("".into()), kinds, ..RecordFilter::default() };
+    let filter = RecordFilter { session: Some("".into()), ..of_kinds(LOGGED) };
     let mut after = RecordNumber(head.saturating_sub(LOOKED_AT));
     let mut found: Vec<Record> = Vec::new();
     loop {

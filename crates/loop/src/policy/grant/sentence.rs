@@ -8,7 +8,7 @@ use crate::policy::edit_facts::WHOLE_FILE;
 const SECONDS_A_DAY: i64 = 86_400;
 
 impl GrantTerms {
-    /// What it permits, in one sentence.
+    /// Says what it permits, in one sentence.
     pub fn sentence(&self) -> String {
         format!(
             "Until {}, in sessions of {:?}, this is done without asking: {}{}{}.",
