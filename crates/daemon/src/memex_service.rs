@@ -3,10 +3,12 @@
 
 use std::sync::Arc;
 
-use bridle_memex::{MAX_IDLE_READERS, MemexAsker, MemexQuestion, MemexService, MemexSetup};
+use bridle_memex::{
+    MAX_IDLE_READERS, MemexAsker, MemexQuestion, MemexRefusal, MemexService, MemexSetup,
+};
 use bridle_sexp::Value;
 use bridle_wire::OacpCode;
-use bridle_wire::oacp::ErrorReply;
+use bridle_wire::oacp::{ErrorReply, MessagePath};
 use tokio::sync::Semaphore;
 
 /// The service of one Memex, and the reads of it that may run at once.
@@ -47,11 +49,27 @@ impl AsyncMemexService {
         let _read = self.reads.acquire().await;
         let service = Arc::clone(&self.service);
         match tokio::task::spawn_blocking(move || service.answer(&question, &asker)).await {
-            Ok(answer) => answer,
+            Ok(answer) => answer.map_err(|refusal| error_reply(&refusal)),
             Err(error) => {
                 tracing::error!(%error, "a question to the memex panicked");
                 Err(OacpCode::Internal.into())
             }
         }
+    }
+}
+
+/// Returns the error that a shell gets for a refusal.
+pub(crate) fn error_reply(refusal: &MemexRefusal) -> ErrorReply {
+    let because = |code| ErrorReply::because(code, refusal.to_string());
+    match refusal {
+        MemexRefusal::NoMemex => because(OacpCode::UnknownTarget),
+        MemexRefusal::NotFound(_) => because(OacpCode::UnknownId),
+        MemexRefusal::Field { key, .. } => {
+            let path = MessagePath::of(&["payload", key]);
+            ErrorReply { path, ..because(OacpCode::InvalidValue) }
+        }
+        MemexRefusal::Invalid(_) => because(OacpCode::InvalidValue),
+        MemexRefusal::Unavailable(_) => because(OacpCode::StoreUnavailable),
+        MemexRefusal::NotOurs => OacpCode::Internal.into(),
     }
 }

@@ -35,10 +35,10 @@ use self::late_save_watcher::LateSaveWatcher;
 /// The name of the actuator.
 pub const MEMORY: &str = "memory";
 
-/// How often an edit is worked out anew because its file changed in the very moment.
+/// Attempts at an edit whose file changes in the very moment.
 const TRIES: usize = 3;
 
-/// How long to wait for a program that has a file open for writing: a save takes less.
+/// Pause between two attempts while another program has the file open for writing; a save takes less.
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// Bytes of the lines of a conflict that are shown: enough to find the place.
@@ -58,7 +58,7 @@ const MAX_CONFLICTS: usize = 16;
 /// the commands. Links are not followed.
 ///
 /// # Errors
-/// Why it cannot be done.
+/// The payload is no edit, or the edit cannot be made in these files; the text is for people.
 pub fn preview_edit(
     preview: &MemoryPreview,
     payload: &Value,
@@ -86,15 +86,15 @@ pub fn preview_edit(
     Ok(planned.iter().flat_map(EditPlan::diff).collect())
 }
 
-/// What becomes of the changes that a turn made in the memory, if it fails.
+/// Treatment of the changes that a failed turn made in the memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RollbackChoice {
-    /// It is proposed to take them back, with the diff; by the built-in policies somebody is asked.
+    /// An undo is proposed, with its diff; the built-in policies ask a person.
     #[default]
     Ask,
-    /// They are taken back as if whoever began the turn had asked for it.
+    /// The changes are taken back as if whoever began the turn had asked for it.
     Auto,
-    /// They stay, and that is said.
+    /// The changes stay, and a message says so.
     Off,
 }
 
@@ -112,6 +112,7 @@ pub struct MemoryEditor {
 }
 
 impl MemoryEditor {
+    /// Makes the actuator, and starts its watcher of late saves.
     pub fn new(
         memory: Arc<MemoryStore>,
         now: Now,
@@ -128,7 +129,8 @@ impl MemoryEditor {
         self.minder.stop();
     }
 
-    /// What an action would change, with what is there now. Says why it cannot be done.
+    /// Works out the file changes of an action against the files as they are now. The error says why it cannot be
+    /// done.
     fn plan(&self, action: &Action) -> Result<Vec<EditPlan>, String> {
         let changes = match action {
             Action::Edit(edit) => {
@@ -237,7 +239,7 @@ impl MemoryEditor {
         }
     }
 
-    /// What is left to be done of what was seen: nothing else, and the same lines.
+    /// Works out the part of a prepared edit that is not done yet: no other file, and the same lines.
     fn left(
         &self,
         action: &Action,
@@ -453,7 +455,7 @@ fn with(payload: Value, key: &str, value: Value) -> Value {
     }
 }
 
-/// Why something cannot be done, with what a person needs to go on.
+/// Describes an error to a person, with the lines of conflicts.
 fn told(error: &MemoryError) -> String {
     let mut text = error.to_string();
     let mut source = std::error::Error::source(error);

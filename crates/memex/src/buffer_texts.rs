@@ -19,7 +19,7 @@ use bridle_record::side_database::{self, SideFileKind};
 /// Name of the file in the state directory. SQLite puts `-wal` and `-shm` beside it.
 pub const OVERLAYS_FILE: &str = "overlays.db";
 
-/// What the file is; its header says `brdo`.
+/// Kind of the database; its header says `brdo`.
 const KIND: SideFileKind =
     SideFileKind { file: OVERLAYS_FILE, application: 0x6272_646f, version: 1 };
 
@@ -48,7 +48,7 @@ pub struct NewBufferText<'o> {
     pub session: &'o str,
     /// The number of the message in it.
     pub seq: u64,
-    /// What the caller wants to know without reading the text.
+    /// Facts about the text that the caller needs without reading it.
     pub facts: &'o str,
     /// The text.
     pub content: &'o str,
@@ -64,7 +64,7 @@ impl fmt::Debug for NewBufferText<'_> {
     }
 }
 
-/// What is known of a kept text.
+/// Facts about a kept text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BufferTextRow {
     /// Its session.
@@ -99,7 +99,7 @@ impl BufferTextStore {
     /// Everything that is kept, by session and number; the texts are not read.
     ///
     /// # Errors
-    /// When the file cannot be read, or what is there was not written by it.
+    /// The file cannot be read, or a row was not written by this code.
     pub fn rows(&self) -> Result<Vec<BufferTextRow>, StoreError> {
         let mut query = self.connection.prepare(
             "SELECT id, session, seq, key, salt, facts FROM overlay ORDER BY session, seq",
@@ -143,7 +143,7 @@ impl BufferTextStore {
     /// The text that a message brought; `None` if it is not kept, or no more.
     ///
     /// # Errors
-    /// When the file cannot be read, or what is there was not written by it.
+    /// The file cannot be read, or the text was not sealed by this code.
     pub fn content(&self, session: &str, seq: u64) -> Result<Option<String>, StoreError> {
         let sql = "SELECT id, key, salt, content FROM overlay WHERE session = ?1 AND seq = ?2";
         let found = self
@@ -181,7 +181,7 @@ impl BufferTextStore {
     /// Drops everything of a session, and wipes it from the log beside the file.
     ///
     /// # Errors
-    /// When the file cannot be written.
+    /// The file cannot be written.
     pub fn forget(&mut self, session: &str) -> Result<(), StoreError> {
         self.connection.execute("DELETE FROM overlay WHERE session = ?1", [session])?;
         self.give_back()?;
@@ -191,7 +191,7 @@ impl BufferTextStore {
     /// Wipes what was dropped from the log beside the file.
     ///
     /// # Errors
-    /// When the file cannot be written.
+    /// The file cannot be written.
     pub fn scrub(&mut self) -> Result<(), StoreError> {
         let mut empty = self.connection.prepare("PRAGMA wal_checkpoint(TRUNCATE)")?;
         empty.query_row([], |_| Ok(()))?;
@@ -212,7 +212,7 @@ impl BufferTextStore {
     }
 }
 
-/// What a row is sealed with.
+/// Key, salt and number that seal one row.
 struct SealContext {
     id: i64,
     key: Vec<u8>,

@@ -9,6 +9,7 @@
 mod answers;
 mod index_thread;
 mod questions;
+mod refusal;
 mod version_queue;
 mod watch;
 
@@ -18,28 +19,22 @@ use std::thread::JoinHandle;
 
 use crate::MemoryStore;
 use crate::{IndexProgress, MemexCatalog, MemexFolder, ReadRules};
-use bridle_wire::OacpCode;
-use bridle_wire::oacp::ErrorReply;
 
 pub use self::answers::{MemexAsker, success};
 pub use self::index_thread::step_back;
 pub use self::questions::MemexQuestion;
+pub use self::refusal::MemexRefusal;
+use self::refusal::UNREADABLE;
 use self::watch::StopBell;
 pub use self::watch::WatchState;
 
 /// Readers of the index that may be at work at the same time.
 pub const MAX_IDLE_READERS: usize = 4;
 
-/// What is told when no folder is set.
-const NO_MEMEX: &str = "no memex is set; `bridle init DIR` chooses a folder of Org files";
-
-/// What is told when the index cannot be read.
-const UNREADABLE: &str = "the index of the memex cannot be read; the daemon's log has the reason";
-
-/// What a daemon is told about the Memex, besides where it is.
+/// Settings of the Memex besides its folder.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MemexRules {
-    /// What of it is read, and what is private.
+    /// Rules that say what is read and what is private.
     pub rules: ReadRules,
     /// Further folders that paths may be resolved in.
     pub roots: Vec<PathBuf>,
@@ -51,12 +46,12 @@ pub struct MemexService {
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
-/// What the thread and those who ask have in common.
+/// State that the thread and those who ask share.
 struct MemexShared {
     folder: PathBuf,
     config: MemexRules,
     state: PathBuf,
-    /// Where versions that others write are kept; the editor has it, too.
+    /// Store of versions that others write; shared with the editor.
     past: Option<Arc<MemoryStore>>,
     clock: Clock,
     watching: WatchState,
@@ -67,20 +62,23 @@ struct MemexShared {
 /// Gives the present, in milliseconds since 1970.
 pub type Clock = Box<dyn Fn() -> i64 + Send + Sync>;
 
-/// What a librarian needs.
+/// Folder, settings and clock that a service is started with.
 pub struct MemexSetup {
     /// The folder of the files.
     pub folder: PathBuf,
+    /// Settings besides the folder.
     pub rules: MemexRules,
     /// The state directory.
     pub state: PathBuf,
-    /// Where versions that others write are kept.
+    /// Store of versions that others write.
     pub past: Option<Arc<MemoryStore>>,
+    /// Clock of the daemon.
     pub clock: Clock,
+    /// Settings of the watch on the folder.
     pub watching: WatchState,
 }
 
-/// How it stands.
+/// Status of the index, and the readers that are lent out.
 #[derive(Default)]
 struct MemexStatus {
     doing: IndexActivity,
@@ -88,26 +86,26 @@ struct MemexStatus {
     memex: Option<Arc<MemexFolder>>,
     /// Readers that are not in use. They go when the index is made anew.
     idle: Vec<MemexCatalog>,
-    /// How often it was made.
+    /// Number of times that the index was made anew.
     edition: u64,
     watched: WatchMethod,
 }
 
-/// What the thread does.
+/// Activity of the index thread.
 #[derive(Clone, Debug, Default)]
 enum IndexActivity {
-    /// It begins.
+    /// The thread begins.
     #[default]
     Starting,
-    /// It reads files.
+    /// The thread reads files.
     Reading(IndexProgress),
-    /// It waits for changes.
+    /// The thread waits for changes.
     Waiting,
-    /// It cannot go on now, for this reason; it tries again.
+    /// The thread cannot go on now, for this reason; it tries again.
     Stuck(Arc<str>),
 }
 
-/// How changes are heard of.
+/// Source of news about changed files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum WatchMethod {
     /// The system tells.
@@ -159,14 +157,9 @@ impl MemexService {
         &self,
         question: &MemexQuestion,
         asker: &MemexAsker,
-    ) -> Result<bridle_sexp::Value, ErrorReply> {
+    ) -> Result<bridle_sexp::Value, MemexRefusal> {
         self.shared.answer(question, asker)
     }
-}
-
-/// The refusal of a question when no folder is set.
-pub fn no_memex() -> ErrorReply {
-    ErrorReply::because(OacpCode::UnknownTarget, NO_MEMEX)
 }
 
 impl MemexShared {
@@ -182,7 +175,7 @@ impl MemexShared {
     fn read<T>(
         &self,
         work: impl FnOnce(&MemexCatalog) -> Result<T, bridle_record::StoreError>,
-    ) -> Result<T, ErrorReply> {
+    ) -> Result<T, MemexRefusal> {
         let (idle, memex, edition, doing) = {
             let mut now = self.now();
             (now.idle.pop(), now.memex.clone(), now.edition, now.doing.clone())
@@ -197,7 +190,7 @@ impl MemexShared {
                     IndexActivity::Stuck(why) => format!("the memex cannot be read: {why}"),
                     _ => "the memex is being opened; ask again in a moment".to_owned(),
                 };
-                return Err(ErrorReply::because(OacpCode::StoreUnavailable, why));
+                return Err(MemexRefusal::Unavailable(why));
             }
         };
         let read = work(&catalog).map_err(|error| failed(&error))?;
@@ -209,16 +202,16 @@ impl MemexShared {
     }
 }
 
-/// What somebody is told whose question failed. What they said is not repeated.
-fn failed(error: &bridle_record::StoreError) -> ErrorReply {
+/// Returns the refusal for an error of the index. Texts of the asker are not repeated.
+fn failed(error: &bridle_record::StoreError) -> MemexRefusal {
     match error {
         bridle_record::StoreError::NoObject(_) => {
-            ErrorReply::because(OacpCode::UnknownId, "no such object in the memex")
+            MemexRefusal::NotFound("no such object in the memex")
         }
-        bridle_record::StoreError::Search(why) => ErrorReply::because(OacpCode::InvalidValue, *why),
+        bridle_record::StoreError::Search(why) => MemexRefusal::Invalid(why),
         error => {
             tracing::warn!(%error, "the index of the memex cannot be read");
-            ErrorReply::because(OacpCode::StoreUnavailable, UNREADABLE)
+            MemexRefusal::Unavailable(UNREADABLE.to_owned())
         }
     }
 }

@@ -20,7 +20,7 @@ pub use self::keywords::{UndeclaredKeyword, suggested_keywords};
 /// Files between two reports of the progress.
 const STEP: usize = 16;
 
-/// What would be read.
+/// Contents of a folder that would become a Memex.
 #[derive(Debug, Default)]
 pub struct MemexSurvey {
     /// Files.
@@ -29,9 +29,9 @@ pub struct MemexSurvey {
     pub bytes: u64,
     /// Their headings.
     pub headings: usize,
-    /// What would not be read, and why.
+    /// Paths that would not be read, with the reasons.
     pub skipped: Vec<SkippedPath>,
-    /// How much more would not be.
+    /// Number of further paths that would not be read.
     pub more_skipped: usize,
     /// Files that are no Org files.
     pub others: usize,

@@ -83,7 +83,7 @@ pub fn hash_bytes(bytes: &[u8]) -> RecordHash {
     RecordHash::from(*blake3::hash(bytes).as_bytes())
 }
 
-/// What a file held when it was looked at.
+/// Content of a file when it was read.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SeenContent {
     /// Its bytes.
@@ -109,11 +109,11 @@ impl fmt::Debug for SeenContent {
 /// One file that is to become something else.
 #[derive(Clone, PartialEq, Eq)]
 pub struct FileChange {
-    /// Which.
+    /// Path of the file.
     pub path: FilePath,
-    /// What it must hold when it is replaced; `None`: it must not exist.
+    /// Hash that the file must have when it is replaced; `None`: the file must not exist.
     pub before: Option<RecordHash>,
-    /// What it is to hold; `None`: it is to go.
+    /// New content; `None`: the file is removed.
     pub after: Option<Vec<u8>>,
 }
 
@@ -135,10 +135,10 @@ impl fmt::Debug for FileChange {
     }
 }
 
-/// Why files change: kept with each version.
+/// Cause of a change: kept with each version.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChangeCause {
-    /// What kind of change it is.
+    /// Kind of the change.
     pub origin: VersionOrigin,
     /// The number of the record that it follows from.
     pub record: Option<u64>,
@@ -148,13 +148,13 @@ pub struct ChangeCause {
     pub turn: u64,
     /// On whose behalf.
     pub principal: Box<str>,
-    /// What was done, in a word.
+    /// Name of the action.
     pub action: Box<str>,
-    /// When, in milliseconds since 1970.
+    /// Milliseconds since 1970.
     pub at: i64,
 }
 
-/// Where the files are, and what must stay as it is.
+/// Folder of the files, and the paths in it that must not be written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MemoryOptions {
     /// The folder of the user's files. Must exist.
@@ -216,10 +216,10 @@ impl MemoryStore {
         self.root.path()
     }
 
-    /// What a file holds now; `None` if it does not exist.
+    /// Reads a file; `None` if it does not exist.
     ///
     /// # Errors
-    /// It cannot be read, is no plain file, or lies outside.
+    /// The file cannot be read, is no plain file, or lies outside the root.
     pub fn read(&self, path: &FilePath) -> Result<Option<SeenContent>, MemoryError> {
         self.root.read(path)
     }
@@ -227,7 +227,7 @@ impl MemoryStore {
     /// The file that a name stands for: a link is followed, inside the root only.
     ///
     /// # Errors
-    /// It lies outside, or its folder does not exist.
+    /// The file lies outside the root, or its folder does not exist.
     pub fn real_path(&self, path: &FilePath) -> Result<FilePath, MemoryError> {
         Ok(self.root.find(path)?.real)
     }

@@ -24,7 +24,7 @@ pub type Salt = [u8; SALT];
 #[derive(Clone, PartialEq, Eq)]
 pub struct SessionKey([u8; 32]);
 
-/// What a text is, so that none can stand in another's place.
+/// Kind of a sealed text, so that none can stand in another's place.
 #[derive(Clone, Copy)]
 pub enum SealLabel {
     /// Body of a record.
@@ -43,7 +43,7 @@ pub enum SealLabel {
     OverlayText = 7,
 }
 
-/// Where a text stands: what it is, its number, its salt.
+/// Place of a sealed text: its kind, number and salt.
 #[derive(Clone, Copy)]
 pub struct SealPlace<'a> {
     /// Kind of the text.

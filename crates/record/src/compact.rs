@@ -49,20 +49,20 @@ pub struct Compaction {
 /// Result of compacting.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub struct CompactionReport {
-    /// How many records were taken away.
+    /// Records that were taken away.
     pub records: u64,
-    /// How many `compacted` records stand in their place.
+    /// `compacted` records that stand in their place.
     pub runs: u64,
-    /// How many sessions nothing is known of any more.
+    /// Sessions of which nothing is left.
     pub sessions: u64,
     /// Size of the record's files before, in bytes.
     pub bytes_before: u64,
-    /// The same after.
+    /// Bytes of the files afterwards.
     pub bytes_after: u64,
 }
 
 impl Compaction {
-    /// What was done so far.
+    /// Returns the report of the steps so far.
     #[must_use]
     pub fn report(&self) -> CompactionReport {
         self.report
@@ -74,7 +74,7 @@ impl RecordStore {
     ///
     /// # Errors
     ///
-    /// What was done by then stays done; it can be begun again at any time.
+    /// Steps that are done stay done; compacting can be begun again at any time.
     pub fn compact(&mut self, by: &ForgetRequest) -> Result<CompactionReport, StoreError> {
         let mut compaction = Compaction::default();
         while self.compact_step(&mut compaction, by)? {}

@@ -20,7 +20,7 @@ use crate::side_database::{self, SideFileKind};
 /// Name of the file in the state directory. SQLite puts `-wal` and `-shm` beside it.
 pub const SHELF_FILE: &str = "files.db";
 
-/// What the file is; its header says `brdf`.
+/// Kind of the database; its header says `brdf`.
 const KIND: SideFileKind = SideFileKind { file: SHELF_FILE, application: 0x6272_6466, version: 1 };
 
 /// Bytes of a name: nobody finds two files that have the same.
@@ -48,7 +48,7 @@ CREATE INDEX file_owner ON file (owner);
 CREATE INDEX file_expires ON file (expires);
 ";
 
-/// How much is kept: over any of these, nothing more is taken until something expires.
+/// Limits of the shelf: over any of them, nothing more is taken until something expires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ShelfRoom {
     /// Bytes of one owner.
@@ -62,7 +62,7 @@ pub struct ShelfRoom {
 /// A file to be kept.
 #[derive(Clone, Copy)]
 pub struct NewShelfFile<'f> {
-    /// Whose it is.
+    /// Owner of the file.
     pub owner: &'f str,
     /// The type of its content.
     pub kind: &'f str,
@@ -72,7 +72,7 @@ pub struct NewShelfFile<'f> {
     pub content: &'f [u8],
     /// The present, in milliseconds since 1970.
     pub at: i64,
-    /// When it is destroyed, likewise.
+    /// Time at which the file is destroyed, in milliseconds since 1970.
     pub expires: i64,
 }
 
@@ -110,7 +110,7 @@ impl fmt::Display for ShelfFileName {
     }
 }
 
-/// What is known of a kept file.
+/// Facts about a kept file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeptFile {
     /// Its name.
@@ -121,14 +121,14 @@ pub struct KeptFile {
     pub bytes: u64,
     /// The SHA-256 of its content.
     pub sha256: [u8; 32],
-    /// When it is destroyed, in milliseconds since 1970.
+    /// Time at which the file is destroyed, in milliseconds since 1970.
     pub expires: i64,
 }
 
-/// What became of a file that was handed in.
+/// Result of putting a file on the shelf.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PutResult {
-    /// It is on the disk.
+    /// The file is on the disk.
     Kept(KeptFile),
     /// There is no room for it now.
     NoRoom,
@@ -202,10 +202,10 @@ impl FileShelf {
         Ok(PutResult::Kept(KeptFile { name, kind, bytes, sha256, expires }))
     }
 
-    /// What is known of a file of this owner; `None` if there is none, or it has expired.
+    /// Returns the facts about a file of this owner; `None` if there is none, or it has expired.
     ///
     /// # Errors
-    /// When the shelf cannot be read.
+    /// The shelf cannot be read.
     pub fn find(
         &self,
         owner: &str,
@@ -215,10 +215,10 @@ impl FileShelf {
         Ok(self.row(owner, name, at)?.map(|row| row.kept))
     }
 
-    /// The same with the content.
+    /// Returns the facts about a file of this owner, and its content.
     ///
     /// # Errors
-    /// When the shelf cannot be read, or what is there was not written by it.
+    /// The shelf cannot be read, or the content was not sealed by this code.
     pub fn read(
         &self,
         owner: &str,
@@ -238,7 +238,7 @@ impl FileShelf {
     /// Destroys what has expired, and gives its space back; returns how many files that were.
     ///
     /// # Errors
-    /// When the shelf cannot be written; what is over is not handed out all the same.
+    /// The shelf cannot be written; expired files are not handed out all the same.
     pub fn sweep(&mut self, at: i64) -> Result<usize, StoreError> {
         let begun = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let swept = sweep(&begun, at)?;

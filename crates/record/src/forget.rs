@@ -18,22 +18,22 @@ use crate::store::{CommitBatch, RecordStore};
 /// Kind of the record that says what was forgotten. Its cause is the record, or the session's first.
 pub(crate) const KIND: &str = "forgot";
 
-/// How the body of such a record begins when a whole session was forgotten.
+/// Beginning of the body of a `forgot` record about a whole session.
 pub(crate) const WHOLE_SESSION: &str = "(:session ";
 
-/// How the body of one begins when many were: the numbers of their first records follow.
+/// Beginning of the body about many sessions: the numbers of their first records follow.
 pub(crate) const MANY_SESSIONS: &str = "(:sessions (";
 
 /// Most sessions that one such record names.
 const SESSIONS_PER_RECORD: usize = 256;
 
-/// How the body of one begins when many records were, by their numbers.
+/// Beginning of the body about many records: their numbers follow.
 pub(crate) const MANY_RECORDS: &str = "(:records (";
 
-/// How long to wait for readers of old pages: each reads for milliseconds, and the writer waits.
+/// Wait for readers of old pages: each reads for milliseconds, and the writer waits.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Who asks for something to be forgotten, and when.
+/// Principal who asks for something to be forgotten, and the time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ForgetRequest {
     /// The principal.
@@ -42,7 +42,7 @@ pub struct ForgetRequest {
     pub at: i64,
 }
 
-/// What forgetting did.
+/// Result of forgetting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ForgetResult {
     /// The `forgot` record.
@@ -150,7 +150,7 @@ impl RecordStore {
     ///
     /// # Errors
     ///
-    /// When the files cannot be written.
+    /// The files cannot be written.
     pub fn scrub(&mut self) -> Result<bool, StoreError> {
         self.scrub_waiting(PATIENCE)
     }

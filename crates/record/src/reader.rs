@@ -32,18 +32,18 @@ pub struct RecordReader {
     connection: Connection,
 }
 
-/// What is known of a session.
+/// Facts about a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionRow {
     /// Its name.
     pub name: Box<str>,
     /// The principal it belongs to.
     pub owner: Box<str>,
-    /// When it began, in milliseconds since the epoch.
+    /// Time of the first record, in milliseconds since the epoch.
     pub created: i64,
     /// The last number of its stream; 0 if that is empty.
     pub head_seq: u64,
-    /// How many records it has.
+    /// Number of records.
     pub records: u64,
     /// Its last record; 0 if there is none.
     pub last: RecordNumber,
@@ -73,7 +73,7 @@ pub struct LoadedSessionRows {
 pub struct ReceiptRow {
     /// The seq that the message was given.
     pub seq: u64,
-    /// When, in milliseconds since the epoch.
+    /// Time in milliseconds since the epoch.
     pub at: i64,
     /// See [`MessageReceipt::message`](crate::MessageReceipt::message).
     pub message: RecordHash,
@@ -88,7 +88,7 @@ pub struct OpenEffectRow {
     pub effect: u64,
     /// Whether an actuator may have begun.
     pub started: bool,
-    /// When to give up, if ever.
+    /// Deadline of the effect, in milliseconds since the epoch; `None`: it waits for ever.
     pub deadline: Option<i64>,
 }
 
@@ -97,9 +97,9 @@ pub struct OpenEffectRow {
 pub struct WakingSession {
     /// Its name.
     pub session: Box<str>,
-    /// How many effects wait for an outcome.
+    /// Number of effects that wait for an outcome.
     pub open: u64,
-    /// When it wants to be woken.
+    /// Time at which the session wants to be woken.
     pub wake: Option<i64>,
 }
 
@@ -125,7 +125,7 @@ impl RecordReader {
     ///
     /// # Errors
     ///
-    /// When the file cannot be read, as for every call here.
+    /// The file cannot be read, as for every call here.
     pub fn head(&self) -> Result<ChainHead, StoreError> {
         store::read_head(&self.connection)
     }
@@ -166,7 +166,7 @@ impl RecordReader {
     ///
     /// # Errors
     ///
-    /// When the file cannot be read.
+    /// The file cannot be read.
     pub fn record(&self, number: RecordNumber) -> Result<Option<Record>, StoreError> {
         let moment = self.moment()?;
         let (mut opener, mut found) = (RecordOpener::new(&moment), None);
@@ -182,7 +182,7 @@ impl RecordReader {
     ///
     /// # Errors
     ///
-    /// When the file cannot be read.
+    /// The file cannot be read.
     pub fn last(
         &self,
         kind: &str,
@@ -239,7 +239,7 @@ impl RecordReader {
     ///
     /// # Errors
     ///
-    /// When the file cannot be read.
+    /// The file cannot be read.
     pub fn sessions(&self) -> Result<Vec<SessionRow>, StoreError> {
         let moment = self.moment()?;
         let tails = session_tail::all(&moment)?;
@@ -256,7 +256,7 @@ impl RecordReader {
     ///
     /// # Errors
     ///
-    /// When the file cannot be read.
+    /// The file cannot be read.
     pub fn session(&self, name: &str) -> Result<Option<SessionRow>, StoreError> {
         let moment = self.moment()?;
         match SessionChoice::find(&moment, name) {
@@ -302,7 +302,7 @@ impl RecordReader {
     ///
     /// # Errors
     ///
-    /// When the file cannot be read.
+    /// The file cannot be read.
     pub fn open_sessions(&self) -> Result<Vec<WakingSession>, StoreError> {
         let mut statement = self.connection.prepare_cached(
             "SELECT name, (SELECT count(*) FROM open_effect WHERE session = id), wake FROM session
@@ -378,7 +378,7 @@ impl SessionChoice {
         Ok(Self { id, last, later: session_ranges::later(connection, id)? })
     }
 
-    /// What is known of it; nothing of the daemon itself.
+    /// Returns the row of the session; nothing for the daemon itself.
     fn row(&self, connection: &Connection) -> Result<Option<SessionRow>, StoreError> {
         let row = connection
             .prepare_cached(concat!(session_columns!(), "WHERE id = ?1 AND id > 0"))?
@@ -438,7 +438,7 @@ impl SessionChoice {
     }
 }
 
-/// Which records of a session are wanted.
+/// Records of a session that are to be read: a range of numbers.
 struct RecordStretch {
     /// Those with such numbers.
     numbers: RangeInclusive<i64>,
@@ -466,7 +466,7 @@ impl SessionRow {
         })
     }
 
-    /// The same, with what it wrote since.
+    /// Adds the records that the session wrote since its row was written.
     fn followed_by(self, tail: &SessionTail) -> Self {
         Self {
             head_seq: self.head_seq.max(count(tail.head_seq)),

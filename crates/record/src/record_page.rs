@@ -28,14 +28,14 @@ const SEVERAL: usize = 4 * PAGE;
 /// Bytes that a record has besides its fields: their length, and its hash.
 const AROUND: usize = 3 + 32;
 
-/// What stands for a body: it itself, the hash of the blob that has it, or what of it is not shared.
+/// Tags of a body: the bytes themselves, the hash of a blob, or the bytes that are not shared.
 const INLINE: u64 = 0;
 const BLOB: u64 = 1;
 const SHARED: u64 = 2;
 /// A record that stands for others, which are gone: what is known of them.
 const COMPACTED: u64 = 3;
 
-/// What a record says of itself besides its body.
+/// Fields of a record besides its body.
 pub(crate) struct RecordFacts<'a> {
     pub(crate) number: u64,
     pub(crate) session: i64,
@@ -70,12 +70,12 @@ impl RecordFields {
         self.body(INLINE, length, write);
     }
 
-    /// The same with a [`SharedPartPlace`] and the rest of a body.
+    /// Adds a [`SharedPartPlace`] and the rest of a body.
     pub(crate) fn shared(&mut self, length: usize, write: impl FnOnce(&mut Vec<u8>)) {
         self.body(SHARED, length, write);
     }
 
-    /// The same with the span of the records that this one stands for.
+    /// Adds the span of the records that this one stands for.
     pub(crate) fn compacted(&mut self, span: &[u8]) {
         self.body(COMPACTED, span.len(), |bytes| bytes.extend_from_slice(span));
     }
@@ -86,7 +86,7 @@ impl RecordFields {
         &self.0
     }
 
-    /// The same with the hash of the blob that has the body.
+    /// Adds the hash of the blob that has the body.
     pub(crate) fn blob(&mut self, address: RecordHash) {
         let hash = address.as_bytes();
         self.body(BLOB, hash.len(), |bytes| bytes.extend_from_slice(hash));
@@ -167,16 +167,16 @@ pub(crate) enum StoredBody<'a> {
     Blob(&'a [u8]),
     /// A [`SharedPartPlace`], and what of it does not stand in another record.
     Shared(&'a [u8]),
-    /// It stands for records that were compacted: their span, see `compact/span.rs`.
+    /// The record stands for compacted ones: their span, see `compact/span.rs`.
     Compacted(&'a [u8]),
 }
 
-/// Where the part of a body is that stands in another one.
+/// Place of the part of a body that stands in another body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SharedPartPlace {
-    /// How many records later.
+    /// Distance to the other record, in records.
     pub(crate) later: u64,
-    /// Where it begins in this body, and in the other one.
+    /// Beginnings of the part in this body and in the other one.
     pub(crate) from: usize,
     pub(crate) at: usize,
     pub(crate) bytes: usize,
@@ -226,9 +226,9 @@ pub(crate) struct RawRecord<'a> {
     pub(crate) stored: StoredBody<'a>,
     pub(crate) prev: RecordHash,
     pub(crate) hash: RecordHash,
-    /// What the hash is of.
+    /// Bytes that the hash is of.
     pub(crate) fields: &'a [u8],
-    /// What follows it in its leaf.
+    /// Bytes that follow the record in its page.
     pub(crate) rest: &'a [u8],
 }
 
@@ -248,7 +248,7 @@ impl RawRecord<'_> {
         write_entry(bytes, self.fields, &self.hash);
     }
 
-    /// How many bytes it takes in a leaf.
+    /// Returns the bytes that the record takes in a page.
     pub(crate) fn bytes(&self) -> usize {
         self.fields.len() + AROUND
     }
@@ -370,7 +370,7 @@ pub(crate) fn each(
     each_of(connection, range, &|raw| range.contains(&raw.number), take)
 }
 
-/// The same, and a record that stands for some of the range though its own number is before that.
+/// Visits the records of a range, and the record before it that stands for some of the range.
 pub(crate) fn each_reaching(
     connection: &Connection,
     range: &RangeInclusive<i64>,

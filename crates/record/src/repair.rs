@@ -28,7 +28,7 @@ use crate::version_links;
 /// Folder in which the new file is built.
 const BUILDING: &str = "record.repairing";
 
-/// The same when the new file is whole.
+/// Name of the new file once it is whole.
 const READY: &str = "record.repaired";
 
 /// Kind of the record that says what was done.
@@ -40,7 +40,7 @@ const MAX_NUMBERS: usize = 1024;
 /// Result of a repair, or of looking what one would do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RepairReport {
-    /// What is wrong with the record; `None`: nothing that repairing could mend.
+    /// Fault of the record in words; `None`: nothing that a repair could mend.
     pub fault: Option<Box<str>>,
     /// Number and hash of the last record that is kept; number 0 if there is none.
     pub kept: ChainHead,
@@ -52,7 +52,7 @@ pub struct RepairReport {
     pub sessions: u64,
     /// Versions of files that followed from records which are gone.
     pub detached: u64,
-    /// Where the damaged file was put.
+    /// Path to which the damaged file was moved.
     pub aside: Option<PathBuf>,
 }
 
@@ -76,7 +76,7 @@ pub(crate) fn check(dir: &Path) -> Result<(), StoreError> {
 ///
 /// # Errors
 ///
-/// It is none of bridle's, or of a version that is not known here.
+/// The file is no record of bridle, or has a version that is not known here.
 pub fn inspect(dir: &Path) -> Result<RepairReport, StoreError> {
     Ok(examine(dir)?.1)
 }
@@ -143,7 +143,7 @@ fn examine(dir: &Path) -> Result<(Old, RepairReport), StoreError> {
     Ok((Some((connection, prefix)), report))
 }
 
-/// What is wrong, in words.
+/// Describes the fault of a record, if it has one.
 fn fault_of(dir: &Path, known: u64, prefix: &SoundPrefix) -> Option<Box<str>> {
     if let Some(broken) = &prefix.flaw {
         return Some(broken.to_string().into());

@@ -148,7 +148,7 @@ CREATE TRIGGER blob_is_not_deleted BEFORE DELETE ON blob
 BEGIN SELECT RAISE(ABORT, 'the record is append-only'); END;
 ";
 
-/// The same triggers, taken away.
+/// Takes the triggers away.
 pub(crate) const NO_GUARDS: &str = "
 DROP TRIGGER IF EXISTS record_is_not_edited;
 DROP TRIGGER IF EXISTS record_is_not_deleted;

@@ -12,7 +12,7 @@ use crate::schema::count;
 use crate::session_tail;
 use crate::varint;
 
-/// What stands for a session where the packed bytes are not as we write them: no session has it.
+/// Session of records whose packed bytes are not as we write them: no session has this number.
 const NONE: i64 = -1;
 
 /// Settled rows within a range of numbers, the first of them perhaps from before it.
@@ -30,7 +30,7 @@ macro_rules! settled_rows {
 pub(crate) const FORWARD: &str = settled_rows!("ASC");
 pub(crate) const BACKWARD: &str = settled_rows!("DESC");
 
-/// What is not settled yet.
+/// Rows of records that are not settled yet.
 pub(crate) const LATER: &str = "SELECT first, sessions FROM salt WHERE first > ?1 ORDER BY first";
 
 /// The sessions of some records, one after the other.
@@ -84,7 +84,7 @@ pub(crate) fn settled(
     rows(connection, FORWARD, range, take)
 }
 
-/// The same, the last row first.
+/// Visits the settled records of a session, the last row first.
 pub(crate) fn settled_backward(
     connection: &Connection,
     range: &RangeInclusive<i64>,

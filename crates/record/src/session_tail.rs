@@ -11,7 +11,7 @@ use crate::error::StoreError;
 use crate::record_page::{self, RawRecord};
 use crate::session_ranges;
 
-/// What a session wrote since its row was written.
+/// Records that a session wrote since its row was written.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct SessionTail {
     pub(crate) records: i64,

@@ -13,7 +13,7 @@ use crate::error::StoreError;
 /// Largest log that stays beside a file, in bytes: a small one, since what was deleted may be in it.
 const MAX_LOG: i64 = 1 << 20;
 
-/// What tells one of these files from another.
+/// Kind of a database beside the record: its name, and the numbers in its header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SideFileKind {
     /// Its name in the state directory.

@@ -40,9 +40,9 @@ pub struct RecordSize {
 /// Size of some records.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SizeRow {
-    /// What they have in common.
+    /// Name that the records of the row have in common.
     pub name: Box<str>,
-    /// How many there are.
+    /// Number of records.
     pub records: u64,
     /// Their bytes, with salts and blobs.
     pub bytes: u64,
@@ -60,7 +60,7 @@ impl RecordReader {
     ///
     /// # Errors
     ///
-    /// When the file cannot be read.
+    /// The file cannot be read.
     pub fn size(&self, dir: &Path) -> Result<RecordSize, StoreError> {
         let moment = self.moment()?;
         let mut sums = SizeSums::default();

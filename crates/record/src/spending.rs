@@ -10,11 +10,11 @@ use crate::schema::{count, int};
 /// Use of a budget at a time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BudgetUse {
-    /// Whose it is.
+    /// Principal whose budget it is.
     pub principal: Box<str>,
     /// Bytes used up.
     pub bytes: u64,
-    /// When, in milliseconds since the epoch.
+    /// Time in milliseconds since the epoch.
     pub at: i64,
 }
 
@@ -38,7 +38,7 @@ impl RecordReader {
     ///
     /// # Errors
     ///
-    /// When the file cannot be read.
+    /// The file cannot be read.
     pub fn spendings(&self) -> Result<Vec<BudgetUse>, StoreError> {
         let moment = self.moment()?;
         let mut statement = moment.prepare_cached("SELECT principal, bytes, at FROM spent")?;

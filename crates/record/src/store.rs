@@ -33,11 +33,10 @@ pub const MAX_INLINE: usize = 4096;
 /// Receipts kept for each session; the oldest gives way.
 pub const MAX_RECEIPTS: u64 = 4096;
 
-/// How long a receipt counts, in milliseconds: a client that was away for a day sends again at its own
-/// risk.
+/// Milliseconds for which a receipt counts: a client that was away for a day sends again at its own risk.
 pub const RECEIPT_AGE: i64 = 24 * 60 * 60 * 1000;
 
-/// What may be set when the record is opened for writing.
+/// Options of opening the record for writing.
 #[derive(Debug, Clone, Default)]
 pub struct StoreOptions {
     /// Largest size of the file in bytes; beyond it commits fail with [`StoreError::Full`]. None by default:
@@ -49,7 +48,7 @@ pub struct StoreOptions {
 pub struct RecordStore {
     dir: PathBuf,
     connection: Connection,
-    /// What need not be looked up again; thrown away when a commit fails or another process wrote.
+    /// Facts that need not be looked up again; thrown away when a commit fails or another process wrote.
     known: Option<WriterCache>,
     max_bytes: Option<u64>,
     /// Whether destroyed keys may still be in the log: then each commit tries to wipe them.
@@ -103,7 +102,7 @@ impl RecordStore {
     ///
     /// # Errors
     ///
-    /// When the file cannot be read.
+    /// The file cannot be read.
     pub fn head(&mut self) -> Result<ChainHead, StoreError> {
         self.with_known(|known| known.head)
     }
@@ -112,7 +111,7 @@ impl RecordStore {
     ///
     /// # Errors
     ///
-    /// When the file cannot be read.
+    /// The file cannot be read.
     pub fn latest_at(&mut self) -> Result<i64, StoreError> {
         self.with_known(|known| known.latest_at)
     }
@@ -121,7 +120,7 @@ impl RecordStore {
     ///
     /// # Errors
     ///
-    /// When the file cannot be opened once more.
+    /// The file cannot be opened once more.
     pub fn reader(&self) -> Result<RecordReader, StoreError> {
         RecordReader::open(&self.dir)
     }
@@ -130,7 +129,7 @@ impl RecordStore {
     ///
     /// # Errors
     ///
-    /// When the file cannot be read.
+    /// The file cannot be read.
     pub fn limit_bytes(&mut self, max_bytes: Option<u64>) -> Result<(), StoreError> {
         let page: i64 = self.connection.pragma_query_value(None, "page_size", |row| row.get(0))?;
         let pages = max_bytes.map_or(MAX_PAGES, |bytes| schema::int(bytes) / page.max(1));

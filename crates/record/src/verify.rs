@@ -25,16 +25,16 @@ use crate::session_tail::{self, SessionTail};
 /// Records looked at within one moment: long ones would keep the log from being shortened.
 const PAGE: i64 = 1024;
 
-/// What a record without a flaw amounts to.
+/// Result of verifying a record without a flaw.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct VerifyReport {
     /// The last record: worth keeping elsewhere.
     pub head: ChainHead,
-    /// How many sessions wrote it, the daemon itself not counted.
+    /// Number of sessions that wrote it, the daemon itself not counted.
     pub sessions: u64,
-    /// How many records cannot be read any more, because they were forgotten.
+    /// Number of records that cannot be read any more, because they were forgotten.
     pub erased: u64,
-    /// How many records are gone, because they were compacted after that.
+    /// Number of records that are gone, because they were compacted after that.
     pub compacted: u64,
 }
 
@@ -72,7 +72,7 @@ impl RecordReader {
 pub(crate) struct SoundPrefix {
     /// Number and hash of the last of them.
     pub(crate) last: i64,
-    /// What is wrong with the next one; `None` at the end of the record.
+    /// Flaw of the next record; `None` at the end of the record.
     pub(crate) flaw: Option<BrokenRecord>,
     /// Sessions that they are of, the daemon itself among them.
     pub(crate) sessions: BTreeMap<i64, SessionCheck>,
@@ -126,7 +126,7 @@ fn torn_off(connection: &Connection, last: i64) -> Result<Vec<i64>, StoreError> 
     Ok(torn)
 }
 
-/// What was seen so far.
+/// State of the check of the chain.
 struct ChainCheck {
     kept: Option<ChainHead>,
     /// Number and hash of the last record seen.
@@ -150,7 +150,7 @@ struct ChainCheck {
     salted: TableCheck,
 }
 
-/// What was seen of a session.
+/// State of the check of one session.
 #[derive(Default)]
 pub(crate) struct SessionCheck {
     pub(crate) first: i64,
@@ -525,7 +525,7 @@ impl ChainCheck {
         Ok(())
     }
 
-    /// Where the file itself is damaged, the next record is the one that cannot be read.
+    /// Names the record that cannot be read: where the file itself is damaged, it is the next one.
     fn place(&self, error: StoreError) -> StoreError {
         match error {
             StoreError::Damaged(what) => BrokenRecord {
@@ -547,8 +547,8 @@ impl ChainCheck {
     }
 }
 
-/// Where the last leaf begins: near enough to the last record to say how far one is, and told without
-/// reading what may be damaged.
+/// Returns the number of the last page: near enough to the last record to report progress, and found without
+/// reading bytes that may be damaged.
 fn last_leaf(moment: &Connection) -> Result<i64, StoreError> {
     let sql = "SELECT coalesce(max(first), 0) FROM record";
     Ok(moment.prepare_cached(sql)?.query_row([], |row| row.get(0))?)

@@ -28,7 +28,7 @@ impl WalCheckpointer {
     ///
     /// # Errors
     ///
-    /// When there is none, or it cannot be opened.
+    /// There is no record, or it cannot be opened.
     pub fn open(dir: &Path) -> Result<Self, StoreError> {
         Ok(Self { connection: schema::open_copier(dir)? })
     }
@@ -38,7 +38,7 @@ impl WalCheckpointer {
     ///
     /// # Errors
     ///
-    /// When the files cannot be read or written; a later call tries again.
+    /// The files cannot be read or written; a later call tries again.
     pub fn copy(&mut self) -> Result<(u64, u64), StoreError> {
         let asked = "PRAGMA wal_checkpoint(PASSIVE)";
         let pages = |row: &rusqlite::Row<'_>| Ok((row.get::<_, i64>(2)?, row.get::<_, i64>(1)?));

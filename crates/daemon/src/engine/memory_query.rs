@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 
 use bridle_history::session_fold;
 use bridle_loop::{SessionAccess, SessionId};
-use bridle_memex::{MemexAsker, MemexQuestion, PrivateAccess, no_memex, success};
+use bridle_memex::{MemexAsker, MemexQuestion, MemexRefusal, PrivateAccess, success};
 use bridle_record::{Record, RecordFilter, RecordNumber, RecordReader, StoreError};
 use bridle_sexp::Value;
 use bridle_wire::oacp::ErrorReply;
@@ -17,6 +17,7 @@ use super::context_query::{Answering, QueryAnswer, QueryAsker};
 use super::hub::Hub;
 use super::refusals::RefusedAttempt;
 use crate::access::principal::Principal;
+use crate::memex_service::error_reply;
 
 /// The session that a question is asked from when the connection is in none.
 const NO_SESSION: &str = "recall";
@@ -32,7 +33,8 @@ const LOOKED_AT: u64 = 20_000;
 pub(super) fn answer(hub: Arc<Hub>, from: QueryAsker, payload: Value) -> Answering {
     Box::pin(async move {
         let QueryAsker { who, own, .. } = from;
-        hub.recall(&who, MemexQuestion::of(&payload)?, own).await.map(QueryAnswer::from)
+        let question = MemexQuestion::of(&payload).map_err(|refusal| error_reply(&refusal))?;
+        hub.recall(&who, question, own).await.map(QueryAnswer::from)
     })
 }
 
@@ -58,7 +60,7 @@ impl Hub {
             MemexQuestion::Logs(limit) => self.logs(limit).await,
             ask => match self.librarian() {
                 Some(librarian) => librarian.answer(ask, MemexAsker { eyes }).await,
-                None => Err(no_memex()),
+                None => Err(error_reply(&MemexRefusal::NoMemex)),
             },
         }
     }

@@ -14,8 +14,8 @@ use bridle_org::{
 use super::edit_preview::EditPlan as Change;
 use super::{below, check_read, suggestion, told};
 
-/// What an edit would change. What goes into another file is written there before it is taken away here:
-/// whenever the process dies, it is somewhere.
+/// Plans the file changes of an edit. Text that moves into another file is written there before it is taken away
+/// here: whenever the process dies, it is somewhere.
 pub(super) fn planned(
     root: &Path,
     read: impl Fn(&FilePath) -> Result<Option<SeenContent>, MemoryError>,

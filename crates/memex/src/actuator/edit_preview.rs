@@ -41,7 +41,7 @@ pub(super) fn worth(planned: Vec<EditPlan>) -> Result<Vec<EditPlan>, String> {
     }
 }
 
-/// What was seen of one action.
+/// Changes that were shown with a proposal, by file: an approval is bound to them.
 pub(super) struct EditPreview {
     files: Vec<PreviewedFile>,
     diff: String,
@@ -128,12 +128,12 @@ impl EditPreview {
         self.files.iter().any(|file| file.path == change.path && file.touches == touches)
     }
 
-    /// What the one who asked is told when it is done; the rest of it may have been done before.
+    /// Returns the result of an action that is done now; parts of it may have been done by an earlier attempt.
     pub(super) fn result(&self, seen: &Self) -> Value {
         if self.files.len() == seen.files.len() { self.told() } else { seen.told() }
     }
 
-    /// What is told of an action that was done.
+    /// Returns the result of an action that a crash interrupted after it was done.
     pub(super) fn told(&self) -> Value {
         let files = self.files.iter().map(|file| Value::str(file.path.as_str()));
         Value::plist([("files", Value::list(files)), ("diff", Value::str(self.diff.as_str()))])

@@ -11,7 +11,8 @@ use crate::RollbackChoice;
 /// Files that are named in a message: the record has all of them.
 const MAX_NAMED: usize = 16;
 
-/// What follows from the changes of a turn. Nothing, if it made none, or they are taken back already.
+/// Proposes what follows from the changes of a failed turn; nothing if it made none, or they are taken back
+/// already.
 pub(super) fn advice(
     memory: &MemoryStore,
     choice: RollbackChoice,

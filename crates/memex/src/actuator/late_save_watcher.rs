@@ -16,7 +16,7 @@ const LOOK: Duration = Duration::from_millis(100);
 /// Looks that may fail one after the other before it is left to the next change.
 const FAILURES: usize = 50;
 
-/// Who looks for late saves.
+/// Thread that looks for files that a program saves after they were replaced.
 pub(super) struct LateSaveWatcher(Arc<WatcherShared>);
 
 struct WatcherShared {

@@ -103,7 +103,7 @@ impl PriorObject {
 }
 
 impl SheetItem {
-    /// What it is told by.
+    /// Returns the features that tell this heading from others.
     pub(crate) fn face(&self) -> HeadingFace<'_> {
         HeadingFace {
             declared: self.declared.as_deref(),
@@ -553,7 +553,7 @@ impl IndexBatch<'_, '_> {
     }
 }
 
-/// Where an item stands.
+/// Position of an item among those of its file.
 #[derive(Clone, Copy)]
 struct ItemPosition<'a> {
     file: i64,

@@ -20,14 +20,14 @@ const CRYPT: &str = "crypt";
 /// The tag of a project.
 const PROJECT: &str = "project";
 
-/// How encrypted text begins and ends.
+/// First line of encrypted text.
 const PGP: &str = "-----BEGIN PGP MESSAGE-----";
 const PGP_END: &str = "-----END PGP MESSAGE-----";
 
 /// A hash of 32 bytes.
 pub(crate) type Digest = [u8; 32];
 
-/// What a file says.
+/// Contents of one file as the index has them.
 #[derive(Debug)]
 pub(crate) struct FileSheet {
     /// The hash of its bytes.
@@ -36,7 +36,7 @@ pub(crate) struct FileSheet {
     pub(crate) items: Vec<SheetItem>,
     /// The tags that its items have.
     pub(crate) tags: Vec<String>,
-    /// Why it is not all here.
+    /// Reason why some of the file is left out.
     pub(crate) flaw: Option<SkipReason>,
     /// Whether something stands in it that is to be encrypted and is not.
     pub(crate) in_clear: bool,
@@ -59,12 +59,12 @@ pub(crate) struct SheetItem {
     pub(crate) declared: Option<String>,
     /// Numbers of its tags in [`FileSheet::tags`], its own first.
     pub(crate) tags: Vec<usize>,
-    /// How many of those are its own.
+    /// Number of the first tags that are the item's own; the rest is inherited.
     pub(crate) own_tags: usize,
     /// Names in capitals, and values.
     pub(crate) properties: Vec<(String, String)>,
     pub(crate) stamps: Vec<OrgTimestamp>,
-    /// Where it begins, where the next heading begins, where all below it ends.
+    /// Range of the item in its file.
     pub(crate) place: SheetRange,
     pub(crate) private: bool,
     /// Whether it is encrypted, or is to be.
@@ -72,7 +72,7 @@ pub(crate) struct SheetItem {
     /// Whether it is to be, and stands in the clear.
     pub(crate) in_clear: bool,
     pub(crate) scope: ObjectReach,
-    /// What is searched: the text, and the text of private drawers.
+    /// Text that is searched, that of private drawers included.
     pub(crate) text: String,
     pub(crate) hidden: String,
     /// The hash of what is below the title.
@@ -85,7 +85,7 @@ pub(crate) struct SheetItem {
     pub(crate) hash: Digest,
 }
 
-/// Where an object is in its file, in bytes.
+/// Place of an object in its file, in bytes: its beginning, the next heading, and the end of all below it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct SheetRange {
     pub(crate) start: usize,
@@ -180,7 +180,7 @@ impl FileSheet {
     }
 }
 
-/// How many lines are headings.
+/// Counts the headings of a text.
 pub(crate) fn count_headings(bytes: &[u8]) -> usize {
     let is_heading = |line: &&[u8]| {
         line.first() == Some(&b'*')
@@ -246,7 +246,7 @@ pub(crate) fn shown(section: &[u8], rules: &ReadRules, with_private: bool) -> St
 /// Follows the elements of a text into private drawers and out again.
 struct PrivateDrawers<'r> {
     rules: &'r ReadRules,
-    /// How many blocks and drawers are open inside of the private one, itself included.
+    /// Blocks and drawers that are open inside the private one, itself included.
     inside: usize,
 }
 

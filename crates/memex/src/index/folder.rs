@@ -14,7 +14,7 @@ use super::rules::ReadRules;
 use super::scan::{FileTrace, SkipReason};
 use bridle_record::StoreError;
 
-/// How often a file is read again that changes while it is read.
+/// Readings of a file that changes while it is read.
 const TRIES: usize = 3;
 
 /// Longest path that is looked at, in bytes: that of the system.
@@ -47,7 +47,7 @@ impl MemexFolder {
         &self.root
     }
 
-    /// What is read of it.
+    /// Returns the rules that say what of the folder is read.
     #[must_use]
     pub fn rules(&self) -> &ReadRules {
         &self.rules
@@ -56,7 +56,7 @@ impl MemexFolder {
     /// Reads a file: its bytes, and how it was when it had them.
     ///
     /// # Errors
-    /// Why it is not read. [`None`] says that it is not there.
+    /// The reason why the file is not read; [`None`] means that the file does not exist.
     pub fn read(&self, path: &str) -> Result<(Vec<u8>, FileTrace), Option<SkipReason>> {
         for _ in 0..TRIES {
             let mut file = self.open_beneath(path)?;
@@ -110,8 +110,8 @@ fn names(path: &str) -> Option<Vec<&str>> {
     (path.len() <= MAX_PATH && names.iter().all(is_plain)).then_some(names)
 }
 
-/// Where a path leads that somebody names: below one of `roots`, with every link followed. `None` when it leads
-/// elsewhere, or nowhere: the two are not told apart, so that nobody learns what else there is.
+/// Resolves a path that a shell names: below one of `roots`, with every link followed. `None` both when it leads
+/// elsewhere and when it leads nowhere, so that nobody learns what else exists.
 ///
 /// A path that is not absolute is meant from the first root. The roots are as the system knows them.
 #[must_use]

@@ -6,7 +6,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher as _};
 
-/// What a heading is told by.
+/// Features by which a heading is recognized after a change.
 #[derive(Clone, Debug)]
 pub(crate) struct HeadingFace<'f> {
     /// Its `:ID:`.

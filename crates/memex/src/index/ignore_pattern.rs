@@ -111,7 +111,7 @@ fn fits_name(pattern: &[u8], name: &[u8]) -> bool {
     pattern[at..].iter().all(|byte| *byte == b'*')
 }
 
-/// Where the pattern goes on, if what stands at `at` takes this byte.
+/// Returns the index behind the pattern element at `at` if that element matches this byte.
 fn one(pattern: &[u8], at: usize, byte: u8) -> Option<usize> {
     match *pattern.get(at)? {
         b'?' => Some(at + 1),
@@ -121,7 +121,8 @@ fn one(pattern: &[u8], at: usize, byte: u8) -> Option<usize> {
     }
 }
 
-/// The same for `[a-z]`; a bracket without an end is a bracket.
+/// Returns the index behind the class `[a-z]` at `at` if it matches this byte; a bracket without an end is a plain
+/// bracket.
 fn class(pattern: &[u8], at: usize, byte: u8) -> Option<usize> {
     let negated = matches!(pattern.get(at + 1), Some(b'!' | b'^'));
     let first = at + 1 + usize::from(negated);

@@ -1,6 +1,8 @@
 //! Dates of Org: `<2026-11-15 Sun 10:00-11:30 +1w -3d>`, ranges of them, repeaters and warnings; and whether one of
 //! them falls into a span of time. Times are those of the user's wall clock, without a zone, as Org has them.
 
+use bridle_sexp::civil_date::{civil_from_days, days_from_civil};
+
 /// Days before a deadline from which on Org warns of it, where the deadline does not say.
 pub const WARNING_DAYS: i64 = 14;
 
@@ -18,7 +20,8 @@ impl WallMinute {
     #[must_use]
     pub fn of_day(year: i64, month: u8, day: u8) -> Option<WallMinute> {
         let is_day = (1..=12).contains(&month) && day >= 1 && day <= days_in(year, month);
-        ((0..=9999).contains(&year) && is_day).then(|| WallMinute(days(year, month, day) * DAY))
+        ((0..=9999).contains(&year) && is_day)
+            .then(|| WallMinute(days_from_civil(year, i64::from(month), i64::from(day)) * DAY))
     }
 
     /// Reads `2026-11-15` or `2026-11-15 10:30`; a date alone is its first minute.
@@ -44,14 +47,14 @@ impl WallMinute {
 
 impl std::fmt::Display for WallMinute {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let (year, month, day) = civil(self.0.div_euclid(DAY));
+        let (year, month, day) = civil_from_days(self.0.div_euclid(DAY));
         let minutes = self.0.rem_euclid(DAY);
         write!(f, "{year:04}-{month:02}-{day:02}")?;
         if minutes == 0 { Ok(()) } else { write!(f, " {:02}:{:02}", minutes / 60, minutes % 60) }
     }
 }
 
-/// What a date is for.
+/// Role of a date in its heading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StampKind {
     /// Behind `SCHEDULED:`.
@@ -109,15 +112,15 @@ pub(crate) enum RepeatUnit {
 /// A date of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OrgTimestamp {
-    /// What it is for.
+    /// Role of the date.
     pub kind: StampKind,
     /// Its first minute.
     pub start: WallMinute,
     /// Its last one: the end of the day where no time is said.
     pub stop: WallMinute,
-    /// It comes again after so many minutes.
+    /// Minutes after which the date repeats.
     pub(crate) every_minutes: Option<i64>,
-    /// It comes again after so many months.
+    /// Months after which the date repeats.
     pub(crate) every_months: Option<i64>,
     /// From so many minutes before it is warned of.
     pub(crate) warning: Option<i64>,
@@ -130,7 +133,7 @@ pub struct DateSpan {
     pub from: WallMinute,
     /// Its last one.
     pub to: WallMinute,
-    /// Which dates count; all that are active and planned when there are none.
+    /// Roles of the dates that count; empty: all that are active or planned.
     pub kinds: Vec<StampKind>,
     /// Whether a deadline counts from the day on which it is warned of.
     pub warnings: bool,
@@ -319,41 +322,20 @@ fn days_in(year: i64, month: u8) -> u8 {
     }
 }
 
-/// Days since 1970 of a day of the calendar; years begin in March here, so that leap days come last.
-fn days(year: i64, month: u8, day: u8) -> i64 {
-    let year = year - i64::from(month <= 2);
-    let of_march = (i64::from(month) + 9) % 12;
-    let (era, of_era) = (year.div_euclid(400), year.rem_euclid(400));
-    let of_year = (153 * of_march + 2) / 5 + i64::from(day) - 1;
-    era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
-}
-
-/// The day of the calendar.
-fn civil(days: i64) -> (i64, i64, i64) {
-    let days = days + 719_468;
-    let (era, of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));
-    let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year + year / 4 - year / 100);
-    let of_march = (5 * of_year + 2) / 153;
-    let month = if of_march < 10 { of_march + 3 } else { of_march - 9 };
-    let day = of_year - (153 * of_march + 2) / 5 + 1;
-    (year + era * 400 + i64::from(month <= 2), month, day)
-}
-
 fn months_between(from: WallMinute, to: WallMinute) -> i64 {
     let month = |moment: WallMinute| {
-        let (year, month, _) = civil(moment.0.div_euclid(DAY));
+        let (year, month, _) = civil_from_days(moment.0.div_euclid(DAY));
         year * 12 + month
     };
     month(to) - month(from)
 }
 
-/// The same day so many months later; a day that its month does not have is in the next, as Org counts.
+/// Adds months to a date; a day that its month does not have counts into the next, as in Org.
 fn add_months(from: WallMinute, months: i64) -> WallMinute {
-    let (year, month, day) = civil(from.0.div_euclid(DAY));
+    let (year, month, day) = civil_from_days(from.0.div_euclid(DAY));
     let count = year * 12 + month - 1 + months;
     let (year, month) = (count.div_euclid(12), count.rem_euclid(12) + 1);
-    let first = days(year, u8::try_from(month).unwrap_or(1), 1);
+    let first = days_from_civil(year, month, 1);
     WallMinute((first + day - 1) * DAY + from.0.rem_euclid(DAY))
 }
 

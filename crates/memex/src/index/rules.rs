@@ -9,7 +9,7 @@ pub const MAX_FILE: u64 = 16 << 20;
 /// Most Org files: one more is counted and not read.
 pub const MAX_FILES: usize = 200_000;
 
-/// How many folders may be inside one another. Links are not followed; mounts can still go in a circle.
+/// Most folders inside one another. Links are not followed, but mounts can go in a circle.
 pub const MAX_DEPTH: usize = 64;
 
 /// Most headings of one file; a file with more is listed and not read.
@@ -33,7 +33,7 @@ pub enum PrivateAccess {
     Public,
 }
 
-/// How far an object reaches.
+/// Reach of an object.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ObjectReach {
     /// All of the Memex.
@@ -67,7 +67,7 @@ impl ObjectReach {
     }
 }
 
-/// What is read and what is private.
+/// Rules that say which files are read, and what of them is private.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReadRules {
     /// Largest file that is read, in bytes.
@@ -94,7 +94,7 @@ pub struct OrgDefaults {
 }
 
 impl OrgDefaults {
-    /// The same, for reading a text.
+    /// Returns the settings of Org that a file without its own has, for the reader of texts.
     #[must_use]
     pub fn preset(&self) -> Preset<'_> {
         Preset {

@@ -21,7 +21,7 @@ const MAX_IGNORE_FILE: u64 = 1 << 20;
 /// Most entries of the list of what is not read; the rest is counted.
 pub const MAX_SKIPPED: usize = 10_000;
 
-/// What tells whether a file is what it was.
+/// Facts that tell whether a file is still the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileTrace {
     /// Bytes.
@@ -51,43 +51,43 @@ impl FileTrace {
 pub struct FoundFile {
     /// From the top, with slashes.
     pub path: String,
-    /// How it was when it was found.
+    /// Trace of the file when it was found.
     pub trace: FileTrace,
 }
 
-/// What is not read, and why.
+/// A path that is not read, and the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SkippedPath {
     /// From the top, with slashes; bytes that are no text are replaced.
     pub path: String,
-    /// Why.
+    /// Reason.
     pub why: SkipReason,
 }
 
-/// Why something is not read, or not all of it.
+/// Reason why a path is not read, or not all of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SkipReason {
-    /// It is encrypted.
+    /// The file is encrypted.
     Encrypted,
-    /// It is a link.
+    /// The path is a link.
     Link,
-    /// It is neither a file nor a folder.
+    /// The path is neither a file nor a folder.
     NotAFile,
-    /// It is larger than [`ReadRules::max_file`].
+    /// The file is larger than [`ReadRules::max_file`].
     TooLarge,
-    /// It has more headings than [`MAX_HEADINGS`](super::rules::MAX_HEADINGS).
+    /// The file has more headings than [`MAX_HEADINGS`](super::rules::MAX_HEADINGS).
     TooManyHeadings,
     /// There are more files than [`ReadRules::max_files`].
     TooManyFiles,
-    /// It is deeper inside than [`MAX_DEPTH`].
+    /// The folder is deeper than [`MAX_DEPTH`].
     TooDeep,
-    /// It may not be read, or reading failed.
+    /// The file may not be read, or reading failed.
     Unreadable,
-    /// It was changed again and again while it was read; it is read again when it changes next.
+    /// The file changed again and again while it was read; the next change has it read again.
     Changing,
     /// Its name is no text.
     NameIsNoText,
-    /// It is read, but some of its bytes are no text, which are replaced.
+    /// Some bytes of the file are no text; the rest is read, and those are replaced.
     NotUtf8,
     /// A line of `.bridleignore` names it.
     Ignored,
@@ -134,16 +134,16 @@ impl SkipReason {
     }
 }
 
-/// What is below a folder.
+/// Files below a folder, and those that are left out.
 #[derive(Clone, Debug, Default)]
 pub struct FolderScan {
     /// The Org files, by path.
     pub files: Vec<FoundFile>,
     /// The folders that were looked into, the top (an empty path) included.
     pub folders: Vec<String>,
-    /// What is not read, the first [`MAX_SKIPPED`].
+    /// Paths that are not read, the first [`MAX_SKIPPED`].
     pub skipped: Vec<SkippedPath>,
-    /// How much more is not read.
+    /// Number of further paths that are not read.
     pub more_skipped: usize,
     /// Files that are no Org files.
     pub others: usize,
@@ -166,7 +166,7 @@ impl FolderScan {
     }
 }
 
-/// What a name says about a file.
+/// Kind of a directory entry by its name alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NameClass {
     Org,

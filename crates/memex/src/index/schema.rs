@@ -161,7 +161,7 @@ INSERT INTO words (words, rank) VALUES ('hashsize', 33554432);
 INSERT INTO words (words, rank) VALUES ('automerge', 8);
 ";
 
-/// What an index is of.
+/// Folder and rules that an index is made for; with others it is made anew.
 pub(crate) struct IndexSubject<'s> {
     pub(crate) root: &'s str,
     pub(crate) rules: &'s ReadRules,

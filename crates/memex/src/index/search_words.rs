@@ -53,7 +53,7 @@ pub(crate) fn spread(text: &str) -> Cow<'_, str> {
     Cow::Owned(spread)
 }
 
-/// What somebody searches for: all of these must be there.
+/// Words that somebody searches for: all of them must occur.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct SearchWords {
     /// As they were written, without quotes: to be found again in the text.
@@ -182,7 +182,7 @@ pub(crate) fn snippet(text: &str, words: &[String]) -> String {
     shown
 }
 
-/// Where a word in lower case first stands in a text of any case.
+/// Returns the place of the first occurrence of a lower-case word in a text of any case.
 fn find(text: &str, word: &str) -> Option<usize> {
     let first = word.chars().next()?;
     text.char_indices()

@@ -40,7 +40,7 @@ pub struct MemexIndex {
     touched: Vec<String>,
 }
 
-/// How far a long work is.
+/// Progress of a long work on the index.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct IndexProgress {
     /// Files done.
@@ -61,7 +61,7 @@ impl IndexProgress {
     }
 }
 
-/// What a work has changed.
+/// Numbers of changes that a work made to the index.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct IndexChanges {
     /// Files that were read.
@@ -76,7 +76,7 @@ pub struct IndexChanges {
     pub stopped: bool,
 }
 
-/// How many headings are in a text: for whoever wants to know before anything is indexed.
+/// Counts the headings of a text, for callers without an index.
 #[must_use]
 pub fn count_headings(bytes: &[u8]) -> usize {
     super::file_sheet::count_headings(bytes)

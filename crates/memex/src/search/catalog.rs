@@ -22,7 +22,7 @@ pub(crate) const COLUMNS: &str = "o.id, o.key, f.path, o.line, o.level, o.title,
     o.tags, o.private, o.encrypted, o.scope, o.hash, o.own, o.start, o.section, o.stop, o.ordinal, o.parent, o.file, \
     o.declared";
 
-/// What an object is.
+/// Kind of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ObjectKind {
     /// A file.
@@ -45,7 +45,7 @@ impl ObjectKind {
 /// A file or a heading.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MemexObject {
-    /// What it is known by: its `:ID:`, or a name that was given to it.
+    /// Key that names the object: its `:ID:`, or a name that the index gave it.
     pub key: String,
     /// The file it is in, from the top of the Memex.
     pub path: String,
@@ -71,7 +71,7 @@ pub struct MemexObject {
     pub encrypted: bool,
     /// Whether it is to be encrypted, and stands in the clear.
     pub in_clear: bool,
-    /// How far it reaches.
+    /// Reach of the object.
     pub scope: ObjectReach,
     /// The hash of it and all below it.
     pub hash: Digest,
@@ -124,14 +124,14 @@ impl MemexObject {
         })
     }
 
-    /// What it is.
+    /// Returns the kind of the object.
     #[must_use]
     pub fn kind(&self) -> ObjectKind {
         if self.ordinal == 0 { ObjectKind::File } else { ObjectKind::Heading }
     }
 }
 
-/// How it stands with the index.
+/// Numbers about the index, and whether it is whole.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IndexStatus {
     /// Files in it.
@@ -155,9 +155,9 @@ pub struct IndexStatus {
 /// Whether the index has everything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IndexCompleteness {
-    /// It has.
+    /// Every file has been read.
     Whole,
-    /// It is being made.
+    /// Files are still being read.
     Partial,
 }
 
@@ -168,7 +168,7 @@ pub struct DuplicateId {
     pub declared: String,
     /// The key of the object that is not known by it.
     pub key: String,
-    /// Where that is.
+    /// Path of the file that has the second one.
     pub path: String,
     /// Its line.
     pub line: u64,
@@ -268,7 +268,7 @@ impl MemexCatalog {
         self.text_in(&bytes, object, eyes)
     }
 
-    /// The same from bytes of the file that are at hand.
+    /// Returns the text of an object from bytes of its file that are at hand.
     pub(crate) fn text_in(
         &self,
         bytes: &[u8],
@@ -285,7 +285,7 @@ impl MemexCatalog {
         Some(shown(section, self.memex.rules(), eyes == PrivateAccess::Owner))
     }
 
-    /// How it stands with the index.
+    /// Returns numbers about the index, as far as the asker may see them.
     ///
     /// # Errors
     /// The index cannot be read.
@@ -335,7 +335,8 @@ impl MemexCatalog {
         Ok(hasher.finalize().into())
     }
 
-    /// What is not read, or not all of it, and why. For the owner: names tell, too.
+    /// Returns the paths that are not read, or not all of them, with the reasons. For the owner: names tell
+    /// something, too.
     ///
     /// # Errors
     /// The index cannot be read.

@@ -35,7 +35,7 @@ struct QueryPart {
     values: Vec<Value>,
 }
 
-/// What was found, where to go on, and how many were ranked.
+/// Hits, the cursor behind them, and the number of objects that were ranked.
 type Found = (Vec<QueryHit>, Option<QueryCursor>, Option<usize>);
 
 impl QueryPart {
@@ -245,7 +245,7 @@ impl MemexCatalog {
         Ok(self.sql.prepare_cached(&sql)?.query_row(params_from_iter(values), |row| row.get(0))?)
     }
 
-    /// What is checked for each candidate.
+    /// Adds the SQL conditions that a candidate must meet.
     fn conditions(
         &self,
         query: &MemexQuery,
@@ -361,7 +361,7 @@ fn in_time(dates: &DateSpan, after: i64) -> QueryPart {
     QueryPart::new(sql, [from.into(), to.into(), after.into()])
 }
 
-/// When a date that is short must begin to fall into the span.
+/// Returns the range in which a short date must begin to fall into the span.
 fn window(dates: &DateSpan) -> (i64, i64) {
     let from = dates.from.0.saturating_sub(SHORT);
     (from, dates.to.0.saturating_add(WARNING_DAYS * 24 * 60))

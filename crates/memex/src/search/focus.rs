@@ -26,7 +26,7 @@ const LEAST: usize = 5;
 /// Levels of headings of other files that are shown.
 const FAR_LEVELS: u64 = 1;
 
-/// What is asked for.
+/// Point of attention and budget of a focus.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FocusRequest {
     /// The key of an object or the path of a file; an empty one has the overview alone.
@@ -35,7 +35,7 @@ pub struct FocusRequest {
     pub budget: usize,
 }
 
-/// How much of an object is shown.
+/// Amount of an object that is shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ShownAmount {
     /// Its text.
@@ -51,25 +51,25 @@ pub enum ShownAmount {
 pub struct FocusPart {
     /// The object.
     pub object: MemexObject,
-    /// How much of it.
+    /// Amount of the object that is shown.
     pub shown: ShownAmount,
 }
 
-/// Something that is not in view.
+/// Objects that did not fit into the view, of one kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OmittedObject {
-    /// What, in words.
+    /// Relation of those objects to the point, in words.
     pub what: &'static str,
-    /// How many.
+    /// Number of objects.
     pub count: usize,
 }
 
-/// What is in view.
+/// View around a point of attention, within a token budget.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FocusView {
     /// The point of attention, what is above and below it, what is beside it, and the rest, in this order.
     pub parts: Vec<FocusPart>,
-    /// What does not fit.
+    /// Objects that did not fit.
     pub left: Vec<OmittedObject>,
     /// Tokens of the parts.
     pub tokens: usize,
@@ -150,7 +150,7 @@ fn begin(text: &str, most: usize) -> String {
 }
 
 impl MemexCatalog {
-    /// What stands around a point of attention.
+    /// Shows the surroundings of a point of attention within a token budget.
     ///
     /// # Errors
     /// There is no such point, or the index cannot be read.

@@ -8,7 +8,7 @@ use crate::index::rules::PrivateAccess;
 use bridle_record::StoreError;
 use bridle_record::database::int;
 
-/// What is to be shown.
+/// Part of the Memex that is listed, and the page of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OutlineRequest {
     /// The key of an object, the path of a file or a folder; all of the Memex when it is empty.
@@ -17,7 +17,7 @@ pub struct OutlineRequest {
     pub depth: Option<u64>,
     /// Objects on the page; 0 is [`PAGE`].
     pub limit: usize,
-    /// Where the last page ended.
+    /// Cursor of the page before.
     pub cursor: Option<String>,
 }
 
@@ -26,7 +26,7 @@ pub struct OutlineRequest {
 pub struct OutlinePage {
     /// Files and headings, in order.
     pub objects: Vec<MemexObject>,
-    /// Where to go on.
+    /// Cursor of the next page; `None` at the end.
     pub next: Option<String>,
 }
 
@@ -84,7 +84,7 @@ impl MemexCatalog {
         Ok(OutlinePage { objects, next })
     }
 
-    /// Where a part is.
+    /// Returns the bounds of the part below an object.
     fn part(&self, under: &str, eyes: PrivateAccess) -> Result<OutlineBounds, StoreError> {
         if under.is_empty() {
             return Ok(OutlineBounds {
@@ -110,7 +110,7 @@ impl MemexCatalog {
     }
 }
 
-/// Where a part of the Memex is.
+/// Bounds of a part of the Memex, in the order of the index.
 struct OutlineBounds {
     /// The first path, and the first one behind it.
     first: String,
@@ -119,7 +119,7 @@ struct OutlineBounds {
     span: Option<(u64, u64, u64)>,
 }
 
-/// Where a page ends that has this last.
+/// Returns the cursor of a page that ends with this object.
 fn cursor(last: &MemexObject) -> String {
     format!("{:x}.{}", last.ordinal, last.path)
 }

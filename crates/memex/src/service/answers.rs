@@ -9,11 +9,10 @@ use crate::{
 };
 use bridle_record::StoreError;
 use bridle_sexp::Value;
-use bridle_wire::OacpCode;
-use bridle_wire::oacp::ErrorReply;
 
 use super::questions::{MemexQuestion, SnippetChoice};
-use super::{IndexActivity, MemexShared, UNREADABLE, WatchMethod};
+use super::refusal::{MemexRefusal, UNREADABLE};
+use super::{IndexActivity, MemexShared, WatchMethod};
 
 /// Bytes of objects in one answer; a page that is larger is cut, and goes on behind its cursor.
 const MAX_ANSWER: usize = 1 << 20;
@@ -24,17 +23,17 @@ const SKILLS: &str = "skills";
 /// Skills in one answer.
 const MAX_SKILLS: usize = 500;
 
-/// What is said with a list of skills.
+/// Note that goes with a list of skills.
 const NOT_RUN: &str =
     "skills are files of the folder `skills` in the memex; this version lists them and runs none";
 
 /// Children of an object in one answer.
 const MAX_CHILDREN: usize = 500;
 
-/// Who asks, as far as it matters here.
+/// Rights of an asker, as far as they matter here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemexAsker {
-    /// What they may see.
+    /// Access to private text.
     pub eyes: PrivateAccess,
 }
 
@@ -44,18 +43,18 @@ impl MemexShared {
         &self,
         ask: &MemexQuestion,
         asked: &MemexAsker,
-    ) -> Result<Value, ErrorReply> {
+    ) -> Result<Value, MemexRefusal> {
         let eyes = asked.eyes;
-        self.answer_for(ask, eyes).map_err(|failure| match (eyes, failure.code) {
-            // Why the index cannot be read names folders and files.
-            (PrivateAccess::Public, OacpCode::StoreUnavailable) => {
-                ErrorReply::because(OacpCode::StoreUnavailable, UNREADABLE)
+        self.answer_for(ask, eyes).map_err(|refusal| match (eyes, refusal) {
+            // The reason names folders and files.
+            (PrivateAccess::Public, MemexRefusal::Unavailable(_)) => {
+                MemexRefusal::Unavailable(UNREADABLE.to_owned())
             }
-            _ => failure,
+            (_, refusal) => refusal,
         })
     }
 
-    fn answer_for(&self, ask: &MemexQuestion, eyes: PrivateAccess) -> Result<Value, ErrorReply> {
+    fn answer_for(&self, ask: &MemexQuestion, eyes: PrivateAccess) -> Result<Value, MemexRefusal> {
         match ask {
             MemexQuestion::Query(query, snippets) => {
                 let text = match snippets {
@@ -77,11 +76,11 @@ impl MemexShared {
             MemexQuestion::Resolve(path) => self.resolved(path, eyes),
             MemexQuestion::Source(path) => self.source(path, eyes),
             // Answered by the hub, which has the record.
-            MemexQuestion::Logs(_) => Err(OacpCode::Internal.into()),
+            MemexQuestion::Logs(_) => Err(MemexRefusal::NotOurs),
         }
     }
 
-    fn status(&self, eyes: PrivateAccess) -> Result<Value, ErrorReply> {
+    fn status(&self, eyes: PrivateAccess) -> Result<Value, MemexRefusal> {
         let (doing, watched, memex) = {
             let now = self.now();
             (now.doing.clone(), now.watched, now.memex.clone())
@@ -100,7 +99,7 @@ impl MemexShared {
     }
 
     /// The text of a skill, by the name that the list has.
-    fn skill_source(&self, name: &str, eyes: PrivateAccess) -> Result<Value, ErrorReply> {
+    fn skill_source(&self, name: &str, eyes: PrivateAccess) -> Result<Value, MemexRefusal> {
         let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
         if name.is_empty() || name.starts_with('.') || !name.chars().all(is_plain) {
             return Err(no_skill());
@@ -115,10 +114,10 @@ impl MemexShared {
     }
 
     /// The text of a file of the Memex, without what is hidden from whoever asks.
-    fn source(&self, path: &str, eyes: PrivateAccess) -> Result<Value, ErrorReply> {
+    fn source(&self, path: &str, eyes: PrivateAccess) -> Result<Value, MemexRefusal> {
         let found = self.resolved(path, eyes)?;
         let within = found.get("relative").and_then(Value::as_str).map(str::to_owned);
-        let within = within.ok_or_else(|| ErrorReply::from(OacpCode::UnknownId))?;
+        let within = within.ok_or_else(|| MemexRefusal::NotFound("no such file in the memex"))?;
         let object = self.read(|catalog| catalog.object(&within, eyes))?;
         let memex = self.now().memex.clone().filter(|_| eyes == PrivateAccess::Owner);
         let source = match memex.and_then(|memex| memex.read(&within).ok()) {
@@ -128,14 +127,10 @@ impl MemexShared {
         Ok(success("source", [("source", text(&source))]))
     }
 
-    /// Where a path leads, if it stays below the Memex or one of the folders that are set.
-    fn resolved(&self, path: &str, eyes: PrivateAccess) -> Result<Value, ErrorReply> {
-        let nowhere = || {
-            ErrorReply::because(
-                OacpCode::InvalidValue,
-                "no such path in the memex or the folders that are set",
-            )
-        };
+    /// Resolves a path that stays below the Memex or one of the folders that are set.
+    fn resolved(&self, path: &str, eyes: PrivateAccess) -> Result<Value, MemexRefusal> {
+        let nowhere =
+            || MemexRefusal::Invalid("no such path in the memex or the folders that are set");
         let own = self.now().memex.as_ref().map(|memex| memex.root().to_path_buf());
         let own = own.or_else(|| self.folder.canonicalize().ok()).ok_or_else(nowhere)?;
         let more = self.config.roots.iter().filter_map(|root| root.canonicalize().ok());
@@ -156,8 +151,8 @@ impl MemexShared {
 }
 
 impl MemexShared {
-    /// Where a path leads for those who do not see everything. Only the index is asked, once, whatever there is: that a
-    /// file exists is told only of what is seen anyway.
+    /// Resolves a path for askers who do not see everything. Only the index is asked, once, whatever exists: a file
+    /// is confirmed only if it is visible anyway.
     fn indexed_path(&self, path: &str, own: &Path) -> Option<PathBuf> {
         let below = Path::new(path).strip_prefix(own).ok().and_then(Path::to_str).unwrap_or(path);
         let names: Vec<&str> = below.split('/').filter(|name| !matches!(*name, "" | ".")).collect();
@@ -169,7 +164,7 @@ impl MemexShared {
 }
 
 impl IndexActivity {
-    /// What is told of it.
+    /// Returns the fields of a status answer.
     fn told(&self, eyes: PrivateAccess) -> Vec<(&'static str, Value)> {
         let state = |word| ("state", Value::keyword(word));
         match self {
@@ -192,7 +187,7 @@ impl IndexActivity {
     }
 }
 
-/// What is told of the index.
+/// Returns the fields of a status answer about the index.
 fn indexed(
     catalog: &MemexCatalog,
     eyes: PrivateAccess,
@@ -229,8 +224,8 @@ fn indexed(
     Ok(pairs)
 }
 
-fn no_skill() -> ErrorReply {
-    ErrorReply::because(OacpCode::UnknownId, "no skill of that name")
+fn no_skill() -> MemexRefusal {
+    MemexRefusal::NotFound("no skill of that name")
 }
 
 fn page(mut page: QueryPage, eyes: PrivateAccess) -> Value {
@@ -400,6 +395,7 @@ fn facts(object: &MemexObject, eyes: PrivateAccess) -> Vec<(&'static str, Value)
     pairs
 }
 
+/// Makes an answer `(:status :success :action ACTION ...)`.
 pub fn success<'k>(action: &str, rest: impl IntoIterator<Item = (&'k str, Value)>) -> Value {
     let head = [("status", Value::keyword("success")), ("action", Value::keyword(action))];
     Value::plist(head.into_iter().chain(rest))

@@ -11,24 +11,24 @@ use super::version_queue::VersionQueue;
 use super::watch::{FolderWatch, WatchEvent};
 use super::{IndexActivity, MemexShared, WatchMethod};
 
-/// How long to wait before something that failed is tried again.
+/// Wait before a failed step is tried again.
 const RETRY: Duration = Duration::from_millis(if cfg!(test) { 50 } else { 5000 });
 
 /// Quiet time after which the disk is made to have all of the index.
 const SETTLE: Duration = Duration::from_secs(5);
 
-/// How often the folder is looked at anew because folders came while it was looked at.
+/// Scans of the folder in a row while new folders keep appearing.
 const LOOKS: usize = 4;
 
 /// The priority of the thread: a third of what the others have where all want the processor. With the least there is,
 /// a machine that compiled something meanwhile left it nothing: a file of 3 MB was not read within 30 s.
 const NICE: i32 = 5;
 
-/// Why the thread leaves the folder.
+/// Reason why the thread leaves the folder.
 enum IndexThreadExit {
     /// The daemon stops.
     Stop,
-    /// Something failed.
+    /// A step failed.
     Failed(StoreError),
     /// The folder is gone.
     Gone,

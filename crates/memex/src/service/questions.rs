@@ -6,8 +6,8 @@ use crate::{
     StampKind, WallMinute,
 };
 use bridle_sexp::Value;
-use bridle_wire::OacpCode;
-use bridle_wire::oacp::{ErrorReply, MessagePath};
+
+use super::refusal::MemexRefusal;
 
 /// Log entries in one answer, unless said, and at most.
 const LOGS: usize = 20;
@@ -16,28 +16,28 @@ const MAX_LOGS: usize = 100;
 /// The last day that a date can have.
 const FOREVER: WallMinute = WallMinute(i64::MAX / 4);
 
-/// What is asked.
+/// A question to the Memex.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MemexQuestion {
     /// Objects by what they are.
     Query(Box<MemexQuery>, SnippetChoice),
     /// Titles in order.
     Outline(OutlineRequest),
-    /// What stands around a point.
+    /// View around a point.
     Focus(FocusRequest),
     /// One object with its text.
     Object(String),
-    /// How it stands with the index.
+    /// Status of the index.
     Status,
-    /// Which skills there are.
+    /// List of skills.
     Skills,
     /// The text of one.
     SkillSource(String),
-    /// Where a path leads.
+    /// Target of a path.
     Resolve(String),
     /// The text of a file, by its path; asked for by the daemon itself.
     Source(String),
-    /// What went wrong in the daemon lately.
+    /// Latest records that the daemon wrote about itself.
     Logs(usize),
 }
 
@@ -49,11 +49,11 @@ pub enum SnippetChoice {
 }
 
 impl MemexQuestion {
-    /// What a payload asks.
+    /// Reads the question of a payload.
     ///
     /// # Errors
-    /// It is not understood: the key, and what was expected.
-    pub fn of(payload: &Value) -> Result<MemexQuestion, ErrorReply> {
+    /// A field is not understood: its key, and what was expected.
+    pub fn of(payload: &Value) -> Result<MemexQuestion, MemexRefusal> {
         let read = QuestionPayload(payload);
         let action = payload.get("action").and_then(Value::as_keyword).unwrap_or_default();
         match action.to_ascii_lowercase().as_str() {
@@ -78,7 +78,7 @@ impl MemexQuestion {
 struct QuestionPayload<'p>(&'p Value);
 
 impl QuestionPayload<'_> {
-    fn query(self) -> Result<MemexQuestion, ErrorReply> {
+    fn query(self) -> Result<MemexQuestion, MemexRefusal> {
         let snippets = match self.0.get("snippets").is_some_and(Value::is_nil) {
             true => SnippetChoice::Left,
             false => SnippetChoice::Shown,
@@ -120,7 +120,7 @@ impl QuestionPayload<'_> {
         Ok(MemexQuestion::Query(Box::new(query), snippets))
     }
 
-    fn outline(self) -> Result<OutlineRequest, ErrorReply> {
+    fn outline(self) -> Result<OutlineRequest, MemexRefusal> {
         Ok(OutlineRequest {
             under: self.text("under")?.unwrap_or_default(),
             depth: self.count("depth")?.map(|depth| depth as u64),
@@ -129,19 +129,19 @@ impl QuestionPayload<'_> {
         })
     }
 
-    fn focus(self) -> Result<FocusRequest, ErrorReply> {
+    fn focus(self) -> Result<FocusRequest, MemexRefusal> {
         let at = self.text("id")?.or(self.text("at")?).unwrap_or_default();
         Ok(FocusRequest { at, budget: self.count("budget")?.unwrap_or(0) })
     }
 
-    fn scope(self) -> Result<Option<ObjectReach>, ErrorReply> {
+    fn scope(self) -> Result<Option<ObjectReach>, MemexRefusal> {
         const EXPECTED: &str = "`:memex`, `:project` or `:session`";
         let Some(word) = self.word("scope", EXPECTED)? else { return Ok(None) };
         ObjectReach::parse(&word).map(Some).ok_or_else(|| fault("scope", EXPECTED))
     }
 
-    fn dates(self) -> Result<Option<DateSpan>, ErrorReply> {
-        let moment = |key: &'static str| -> Result<Option<(WallMinute, bool)>, ErrorReply> {
+    fn dates(self) -> Result<Option<DateSpan>, MemexRefusal> {
+        let moment = |key: &'static str| -> Result<Option<(WallMinute, bool)>, MemexRefusal> {
             let Some(text) = self.text(key)? else { return Ok(None) };
             let read = WallMinute::parse(&text)
                 .ok_or_else(|| fault(key, "a date such as `2026-11-15`"))?;
@@ -167,7 +167,7 @@ impl QuestionPayload<'_> {
     }
 
     /// `:property ("KEY" "VALUE")`, `:property "KEY"`, and `:properties` with a list of such.
-    fn properties(self) -> Result<Vec<(String, Option<String>)>, ErrorReply> {
+    fn properties(self) -> Result<Vec<(String, Option<String>)>, MemexRefusal> {
         const EXPECTED: &str = "a name, or a list of a name and a value";
         let one = |value: &Value| match (value.as_str(), value.elements()) {
             (Some(key), _) => Some((key.to_owned(), None)),
@@ -190,11 +190,11 @@ impl QuestionPayload<'_> {
         Ok(all)
     }
 
-    fn needed(self, key: &'static str) -> Result<String, ErrorReply> {
+    fn needed(self, key: &'static str) -> Result<String, MemexRefusal> {
         self.text(key)?.ok_or_else(|| fault(key, "a string"))
     }
 
-    fn text(self, key: &'static str) -> Result<Option<String>, ErrorReply> {
+    fn text(self, key: &'static str) -> Result<Option<String>, MemexRefusal> {
         match self.0.get(key) {
             None => Ok(None),
             Some(value) if value.is_nil() => Ok(None),
@@ -206,7 +206,7 @@ impl QuestionPayload<'_> {
     }
 
     /// One string, or a list of them.
-    fn texts(self, key: &'static str) -> Result<Vec<String>, ErrorReply> {
+    fn texts(self, key: &'static str) -> Result<Vec<String>, MemexRefusal> {
         let Some(value) = self.0.get(key) else { return Ok(Vec::new()) };
         if let Some(text) = value.as_str() {
             return Ok(vec![text.to_owned()]);
@@ -220,13 +220,17 @@ impl QuestionPayload<'_> {
     }
 
     /// A keyword or a string, in lower case.
-    fn word(self, key: &'static str, expected: &'static str) -> Result<Option<String>, ErrorReply> {
+    fn word(
+        self,
+        key: &'static str,
+        expected: &'static str,
+    ) -> Result<Option<String>, MemexRefusal> {
         let Some(value) = self.0.get(key).filter(|value| !value.is_nil()) else { return Ok(None) };
         let word = value.as_keyword().or_else(|| value.as_str());
         word.map(|word| Some(word.to_ascii_lowercase())).ok_or_else(|| fault(key, expected))
     }
 
-    fn words(self, key: &'static str) -> Result<Vec<String>, ErrorReply> {
+    fn words(self, key: &'static str) -> Result<Vec<String>, MemexRefusal> {
         let Some(value) = self.0.get(key).filter(|value| !value.is_nil()) else {
             return Ok(Vec::new());
         };
@@ -240,17 +244,13 @@ impl QuestionPayload<'_> {
         }
     }
 
-    fn count(self, key: &'static str) -> Result<Option<usize>, ErrorReply> {
+    fn count(self, key: &'static str) -> Result<Option<usize>, MemexRefusal> {
         let Some(value) = self.0.get(key).filter(|value| !value.is_nil()) else { return Ok(None) };
         let count = value.as_i64().and_then(|count| usize::try_from(count).ok());
         count.map(Some).ok_or_else(|| fault(key, "a number that is not negative"))
     }
 }
 
-fn fault(key: &'static str, expected: &str) -> ErrorReply {
-    let path = MessagePath::of(&["payload", key]);
-    ErrorReply {
-        path,
-        ..ErrorReply::because(OacpCode::InvalidValue, format!("expected {expected}"))
-    }
+fn fault(key: &'static str, expected: &str) -> MemexRefusal {
+    MemexRefusal::Field { key, expected: expected.to_owned() }
 }

@@ -37,11 +37,11 @@ pub(super) struct VersionQueue<'s> {
     shared: &'s MemexShared,
     memex: Arc<MemexFolder>,
     past: Option<Arc<MemoryStore>>,
-    /// When each may be looked at.
+    /// Time at which each file may be looked at.
     waiting: BTreeMap<String, Instant>,
-    /// When those that were kept lately may be kept again.
+    /// Time at which a file that was kept lately may be kept again.
     resting: HashMap<String, Instant>,
-    /// When the next step may be.
+    /// Time of the next step.
     next: Instant,
     /// Whether it was told that the past is full.
     is_told: bool,
@@ -94,7 +94,7 @@ impl<'s> VersionQueue<'s> {
         }
     }
 
-    /// How long until there is something to do; `None` when there is nothing.
+    /// Returns the wait until there is something to do; `None` when there is nothing.
     pub(super) fn wait(&self) -> Option<Duration> {
         let due = self.waiting.values().min()?;
         Some((*due).max(self.next).saturating_duration_since(Instant::now()))

@@ -15,12 +15,12 @@ const QUIET: Duration = Duration::from_millis(10);
 /// Longest time for which a change waits for quiet.
 const PATIENCE: Duration = Duration::from_millis(40);
 
-/// How the folder is watched.
+/// Settings of the watch on the folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WatchState {
     /// Most folders that the system is asked to tell about; with more, the folder is looked at again and again.
     pub folders: usize,
-    /// How often it is looked at then.
+    /// Interval between two polls.
     pub every: Duration,
 }
 
@@ -60,7 +60,7 @@ impl StopBell {
     }
 }
 
-/// Which of them have something to say; `None` for none of them within the time.
+/// Waits for the first of these descriptors; `None` when none is ready within the time.
 fn ready(fds: &mut [PollFd<'_>], most: Option<Duration>) -> Option<Vec<bool>> {
     let most = most.and_then(|most| Timespec::try_from(most).ok());
     match poll(fds, most.as_ref()) {
@@ -69,7 +69,7 @@ fn ready(fds: &mut [PollFd<'_>], most: Option<Duration>) -> Option<Vec<bool>> {
     }
 }
 
-/// What was heard.
+/// News from the watched folder.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum WatchEvent {
     /// These files changed, came or went.
@@ -101,7 +101,7 @@ impl GatheredChanges {
         self.last = Some(now);
     }
 
-    /// How long to wait for more; `None` when there is nothing yet.
+    /// Returns the wait for more news; `None` when there is none yet.
     fn wait(&self) -> Option<Duration> {
         let (first, last) = (self.first?, self.last?);
         let until = (last + QUIET).min(first + PATIENCE);
@@ -159,7 +159,7 @@ mod told {
         watching: WatchState,
         /// Whether the system had no room for all of them.
         pub(in super::super) is_polling: bool,
-        /// When everything was looked at last, if that is what has to be done.
+        /// Time of the last full scan, if the folder is polled.
         polled: Instant,
     }
 

@@ -21,7 +21,7 @@ pub struct WrittenFile {
     pub version: VersionId,
 }
 
-/// What became of the changes that follow from a record.
+/// Outcome of the changes that follow from a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChangeOutcome {
     /// All of these files were written.
@@ -97,8 +97,8 @@ impl MemoryStore {
         Ok(!changes.is_empty())
     }
 
-    /// What became of the changes that were to be made to these files for a record: each is made once.
-    /// `memory.db` knows by now, also of those that a crash interrupted.
+    /// Returns the outcome of the changes to these files that follow from a record. Each is made once; `memory.db`
+    /// knows, also of changes that a crash interrupted.
     ///
     /// # Errors
     /// The past cannot be read.
@@ -285,7 +285,8 @@ impl MemoryStore {
         Ok(history::cleared(&connection)?)
     }
 
-    /// What lies beside is the new text until it has changed places with the old one.
+    /// Tells how an interrupted change ended: the file beside is the new text until it has changed places with the
+    /// old one.
     fn ended(
         &self,
         connection: &Connection,

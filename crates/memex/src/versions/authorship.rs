@@ -72,7 +72,7 @@ impl MemoryPreview {
     }
 }
 
-/// Where the lines come from that came with a version.
+/// Source of the lines that came with a version.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum LineSource {
     /// Written by the user.

@@ -8,8 +8,8 @@ use std::ops::Range;
 /// lines that each text has once hold the texts together, and between two of those it is looked for again.
 const MAX_DISTANCE: usize = 1500;
 
-/// The same between two lines that hold such texts together: so that all of them together take a time that
-/// grows with the text alone.
+/// Most lines between two unique common lines that are compared one by one: so that the time grows with the text
+/// alone.
 const MAX_BETWEEN: usize = 256;
 
 /// Lines shown before and behind a change, as `diff -u` does.
@@ -29,7 +29,7 @@ pub(super) fn lines(text: &[u8]) -> Vec<&[u8]> {
     text.split_inclusive(|byte| *byte == b'\n').collect()
 }
 
-/// What differs between two texts: few changes, in order, at least one common line apart.
+/// Compares two texts by lines. Returns few changes, in order, at least one common line apart.
 #[must_use]
 pub fn changes(old: &[u8], new: &[u8]) -> Vec<LineChange> {
     between(&lines(old), &lines(new))
@@ -100,7 +100,7 @@ fn anchored(old: &[usize], new: &[usize]) -> Vec<(usize, usize)> {
     pairs
 }
 
-/// Where the lines stand that both texts have exactly once, in the order of the old one.
+/// Returns the places of the lines that both texts have exactly once, in the order of the old one.
 fn unique(old: &[usize], new: &[usize]) -> Vec<(usize, usize)> {
     let places = |text: &[usize]| -> HashMap<usize, Option<usize>> {
         let mut found = HashMap::new();
@@ -161,7 +161,7 @@ fn back(steps: &[Vec<isize>], mut x: isize, mut y: isize) -> Vec<(usize, usize)>
     pairs
 }
 
-/// What lies between common lines.
+/// Returns the changes between common lines.
 fn gaps(same: &[(usize, usize)], old: &[usize], new: &[usize]) -> Vec<LineChange> {
     let (mut found, mut a, mut b) = (Vec::new(), 0, 0);
     for &(x, y) in same.iter().chain([&(old.len(), new.len())]) {

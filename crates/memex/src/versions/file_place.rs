@@ -32,7 +32,7 @@ pub(super) struct RootFolder {
     path: PathBuf,
 }
 
-/// Where a file is, or would be.
+/// Place of a file that exists or would be made.
 pub(super) struct FileSpot {
     /// Its folder.
     pub(super) folder: OwnedFd,
@@ -66,7 +66,7 @@ impl RootFolder {
         &self.path
     }
 
-    /// What a file holds now; `None` if it does not exist.
+    /// Reads a file; `None` if it does not exist.
     pub(super) fn read(&self, path: &FilePath) -> Result<Option<SeenContent>, MemoryError> {
         match self.find(path) {
             Err(MemoryError::NoFolder { .. }) => Ok(None),

@@ -19,7 +19,7 @@ use bridle_record::version_links::{
     MEMORY_APPLICATION_ID as APPLICATION_ID, MEMORY_SCHEMA_VERSION as VERSION,
 };
 
-/// Who wrote what a watcher saw: anybody who can write the file.
+/// Author of changes that a watcher saw: anybody who can write the file.
 const USER: &str = "user";
 
 /// Most versions in one answer.
@@ -63,10 +63,10 @@ impl fmt::Display for VersionId {
     }
 }
 
-/// How a version came to be.
+/// Origin of a version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum VersionOrigin {
-    /// Somebody else wrote it.
+    /// Another program wrote the file.
     Seen,
     /// An edit.
     Edit,
@@ -106,13 +106,13 @@ pub struct FileVersion {
     pub id: VersionId,
     /// The file.
     pub path: FilePath,
-    /// When it was written or seen, in milliseconds since 1970.
+    /// Time of the write or of the notice, in milliseconds since 1970.
     pub at: i64,
-    /// What was there before; `None`: no file.
+    /// Hash of the content before; `None`: no file.
     pub before: Option<RecordHash>,
-    /// What is there since; `None`: no file.
+    /// Hash of the content since; `None`: no file.
     pub after: Option<RecordHash>,
-    /// How it came to be.
+    /// Origin of the version.
     pub origin: VersionOrigin,
     /// The record that it follows from.
     pub record: Option<u64>,
@@ -120,13 +120,13 @@ pub struct FileVersion {
     pub session: Box<str>,
     /// The turn of that session.
     pub turn: u64,
-    /// Who wrote it, or on whose behalf.
+    /// Author, or the principal on whose behalf it was written.
     pub principal: Box<str>,
-    /// What was done, in a word; empty for what was seen.
+    /// Name of the action; empty for a version that was only noticed.
     pub action: Box<str>,
 }
 
-/// Which versions are asked for. The default is all.
+/// Filter of versions. The default is all.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct VersionFilter {
     /// Only those of this file.
@@ -143,7 +143,7 @@ pub struct VersionFilter {
 pub(super) struct LabeledVersion {
     pub(super) version: FileVersion,
     pub(super) label: Box<str>,
-    /// How it ended, unless it was interrupted.
+    /// End of the change, unless it was interrupted.
     pub(super) ended: Option<ChangeEnd>,
 }
 
@@ -212,7 +212,7 @@ impl VersionHistory {
     /// The bytes of a version.
     ///
     /// # Errors
-    /// They are not there, or are not what they were.
+    /// The bytes are not there, or do not have this hash.
     pub fn content(&self, hash: RecordHash) -> Result<Vec<u8>, StoreError> {
         blobs::get(&self.connection, hash)
     }
@@ -243,7 +243,7 @@ impl VersionHistory {
 }
 
 impl MemoryStore {
-    /// What [`VersionHistory::list`] gives.
+    /// Returns versions as [`VersionHistory::list`] does.
     ///
     /// # Errors
     /// The past cannot be read.
@@ -258,7 +258,7 @@ impl MemoryStore {
     /// The bytes of a version.
     ///
     /// # Errors
-    /// They are not there, or are not what they were.
+    /// The bytes are not there, or do not have this hash.
     pub fn content(&self, hash: RecordHash) -> Result<Vec<u8>, StoreError> {
         blobs::get(&self.lock(), hash)
     }
@@ -275,7 +275,7 @@ impl MemoryStore {
     }
 }
 
-/// What [`MemoryStore::forget`] does.
+/// Forgets versions as [`MemoryStore::forget`] does, with a connection at hand.
 pub(super) fn forget(
     connection: &mut Connection,
     session: &str,
@@ -417,7 +417,7 @@ const BEGUN: i64 = 0;
 const DONE: i64 = 1;
 const GIVEN_UP: i64 = 2;
 
-/// How a change that was begun ended.
+/// End of a change that was begun.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ChangeEnd {
     Done,

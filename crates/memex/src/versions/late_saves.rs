@@ -23,11 +23,11 @@ use super::{FilePath, MemoryStore, RecordHash, SeenContent, apply, hash_bytes, h
 /// disk. The oldest gives way.
 pub(super) const MAX_HELD: usize = 128;
 
-/// How long one is held, in milliseconds. A program is on its way into a file for microseconds; on a machine that is
-/// short of processors or of disk, for as long as it has to wait for them.
+/// Milliseconds for which a replaced file is held. A program is on its way into a file for microseconds; on a
+/// machine that is short of processors or of disk, for as long as it has to wait for them.
 pub(super) const HELD_FOR: i64 = 5_000;
 
-/// How long one is held that a program has open for writing by then, in milliseconds: it is about to save.
+/// Milliseconds for which a replaced file is held that a program has open for writing by then: it is about to save.
 pub(super) const HELD_WHILE_WRITTEN: i64 = 60_000;
 
 /// A file that was replaced and has no name any more.
@@ -43,27 +43,27 @@ pub(super) struct ReplacedFile {
     /// The hash of what was put in its place; `None`: nothing was, the file is gone.
     put: Option<RecordHash>,
     writing: Option<LateWriter>,
-    /// When it was looked at for the first time by [`MemoryStore::mind_late`].
+    /// Time of the first look by [`MemoryStore::mind_late`].
     since: Option<i64>,
 }
 
-/// Somebody is about to write a file that has no name.
+/// Program that is about to write a file that has no name any more.
 #[derive(Clone, Copy)]
 enum LateWriter {
-    /// This process has it open.
+    /// Id of the process that has the file open.
     By(u32),
-    /// It changes, and nobody can be seen to have it open: a program that empties a file while it opens it.
+    /// The file changes, and nobody is seen to have it open: a program that empties a file while it opens it.
     Unseen,
 }
 
 impl ReplacedFile {
-    /// When it was written, if it may have been since it was looked at.
+    /// Returns the time of the last write, if there may have been one since the last look.
     fn written(&self) -> Option<i128> {
         let stamp = WriteStamp::of(&fstat(&self.file).ok()?);
         (self.stamp != Some(stamp)).then_some(stamp.written)
     }
 
-    /// What was written into it, once whoever did is done.
+    /// Returns the content that was written late, once the writer is done.
     fn news(&mut self) -> Option<(SeenContent, Stat)> {
         let was_writing = self.writing.is_some();
         let (seen, stat) = match read_open(&self.path, &self.file) {
@@ -198,7 +198,8 @@ impl MemoryStore {
         Ok(())
     }
 
-    /// The same after a change was not made: the file is what it is, and what lies beside had its name for a moment.
+    /// Lets a file go after a change was not made: the file is as it was, and the one beside had its name for a
+    /// moment.
     pub(super) fn let_go_refused(
         &self,
         connection: &Connection,
@@ -260,7 +261,7 @@ impl MemoryStore {
         Ok(())
     }
 
-    /// Somebody saved the file again: what they saved is the latest version.
+    /// Keeps both contents after a late save: the one that was saved is the latest version.
     fn keep_both(
         &self,
         connection: &Connection,

@@ -15,7 +15,7 @@ use super::file_place::FileSpot;
 /// Bytes of a lock that are read: a user, a host and two numbers.
 const MAX_LOCK: usize = 512;
 
-/// Who holds a file, if somebody does.
+/// Returns who has locked a file in an editor.
 pub(super) fn holder(spot: &FileSpot) -> Result<Option<Box<str>>, MemoryError> {
     let mut name = OsString::from(".#");
     name.push(&spot.name);

@@ -26,7 +26,7 @@ pub struct MergeConflict {
     pub wanted: Vec<u8>,
 }
 
-/// What comes of a merge.
+/// Result of a merge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MergeResult {
     /// A text with both changes.
@@ -110,7 +110,7 @@ struct ChangeCluster<'c> {
     theirs: &'c [LineChange],
 }
 
-/// What a side has in the place of these lines of the base, if it changed any.
+/// Returns the lines that a side has in the place of these lines of the base, if it changed any.
 fn side(changes: &[LineChange], range: &Range<usize>) -> Option<Range<usize>> {
     let (first, last) = (changes.first()?, changes.last()?);
     let start = first.new.start - (first.old.start - range.start);

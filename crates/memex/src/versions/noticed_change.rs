@@ -17,14 +17,14 @@ use super::{MemoryStore, file_swap, history};
 /// somebody types. What bridle itself changes is kept up to [`MAX_FILE`](super::MAX_FILE).
 pub const MAX_NOTICED: u64 = 4 << 20;
 
-/// What became of a file that was looked at.
+/// Result of a look at a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoticedChange {
-    /// It is a version that was not known, and is kept; with its bytes.
+    /// The content is new and kept as a version; with its number of bytes.
     News(u64),
-    /// It is what it was.
+    /// The content is known.
     Same,
-    /// It is not kept: it is larger than [`MAX_NOTICED`], cannot be read, or is not to be kept.
+    /// The content is not kept: it is larger than [`MAX_NOTICED`], cannot be read, or may not be kept.
     Passed,
 }
 

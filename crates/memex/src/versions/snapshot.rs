@@ -40,18 +40,18 @@ CREATE INDEX snapshot_hash ON snapshot_file (hash);
 pub struct SnapshotRow {
     /// Its name.
     pub name: Box<str>,
-    /// When it was made, in milliseconds since 1970.
+    /// Time of the snapshot, in milliseconds since 1970.
     pub at: i64,
     /// On whose behalf.
     pub principal: Box<str>,
-    /// How many files it has.
+    /// Number of files.
     pub files: u64,
 }
 
 /// A snapshot that was just made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewSnapshot {
-    /// How many files it has.
+    /// Number of files.
     pub files: usize,
     /// Files that it does not have, because their text may not be kept.
     pub left_out: Vec<FilePath>,
@@ -111,7 +111,7 @@ impl MemoryStore {
         Ok(NewSnapshot { files: kept.len(), left_out })
     }
 
-    /// What brings the files of a snapshot back: all, or one of them.
+    /// Returns the changes that bring the files of a snapshot back: all, or one of them.
     ///
     /// # Errors
     /// There is no such snapshot, or a file cannot be read.

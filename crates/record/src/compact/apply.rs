@@ -73,7 +73,7 @@ pub(super) fn digest(run: &RemovableRun, by: &ForgetRequest) -> RecordHash {
     digest_of(fields_of(run, by, &mut fields), &run.span.last)
 }
 
-/// The same of a record that was read.
+/// Hashes a record that was read, for the digest of a span.
 pub(crate) fn digest_of(fields: &[u8], hash: &RecordHash) -> RecordHash {
     chain::address(&[fields, hash.as_bytes()].concat())
 }

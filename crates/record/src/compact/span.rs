@@ -21,9 +21,9 @@ pub(crate) struct CompactedSpan {
     pub(crate) first: RecordHash,
     /// Hash of the last.
     pub(crate) last: RecordHash,
-    /// How many are of sessions of which nothing is known any more.
+    /// Records of sessions of which nothing is left.
     pub(crate) forgotten: u64,
-    /// What the others were, by session.
+    /// Other records, by session.
     pub(crate) sessions: Vec<SessionSpan>,
 }
 

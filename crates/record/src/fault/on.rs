@@ -12,7 +12,7 @@ use rustix::process::{Signal, getpid, kill_process};
 
 use crate::schema;
 
-/// Where to die, and at which passing.
+/// Fault point at which to die, and the passing that counts.
 struct Plan {
     name: String,
     nth: u64,

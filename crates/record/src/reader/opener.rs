@@ -63,7 +63,7 @@ struct SessionSecrets {
     key: Option<SessionKey>,
 }
 
-/// What became of a body.
+/// Body of a record, as far as it can be opened.
 pub(crate) enum OpenedBody {
     /// The text.
     Text(Vec<u8>),
@@ -150,7 +150,7 @@ impl<'c> RecordOpener<'c> {
         Ok(self.salt(raw.number)?.is_some_and(|salt| cipher::is_destroyed(&salt)))
     }
 
-    /// What is known of records that are compacted, with the names that their sessions still have.
+    /// Returns the facts about compacted records, with the names that their sessions still have.
     fn span(&mut self, raw: &RawRecord<'_>, bytes: &[u8]) -> Result<OpenedBody, StoreError> {
         let Some(span) = CompactedSpan::read(raw.number, raw.hash, bytes) else {
             return Ok(OpenedBody::Wrong);
@@ -300,7 +300,7 @@ impl<'c> RecordOpener<'c> {
         Ok(Some(ReceiptRow { seq: entry.seq, at: entry.at, message, body }))
     }
 
-    /// Who a session is, for the hash of its records.
+    /// Returns the identity of a session, for the hash of its records.
     pub(crate) fn identity(&mut self, id: i64) -> Result<Option<SessionIdentity>, StoreError> {
         Ok(self.session(id)?.map(|session| session.identity))
     }

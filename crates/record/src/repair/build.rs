@@ -337,8 +337,8 @@ impl RepairCopy<'_> {
         Ok(())
     }
 
-    /// What waits for an outcome. Where records are gone, an act without one may have been begun, and ended: so that
-    /// it is not carried out once more, it counts as begun.
+    /// Copies the effects that wait for an outcome. Where records are gone, an act without an outcome may have been
+    /// begun, and ended: so that it is not carried out once more, it counts as begun.
     fn open_effects(&self, is_cut: bool) -> Result<(), StoreError> {
         let add = "INSERT OR REPLACE INTO open_effect (session, effect, deadline, started)
                    VALUES (?1, ?2, ?3, ?4)";

@@ -32,7 +32,7 @@ pub(crate) struct CommitBatch<'t> {
     known: &'t mut WriterCache,
     /// Records that are not in the table yet.
     leaf: PageWriter,
-    /// Where the fields of a record are put together.
+    /// Buffer for the fields of a record.
     fields: RecordFields,
     /// One for each record that will come.
     salts: Vec<Salt>,
@@ -241,7 +241,7 @@ impl<'t> CommitBatch<'t> {
         Ok(slot)
     }
 
-    /// The same, but not the daemon itself.
+    /// Returns the slot of a session, but not that of the daemon itself.
     fn sealed(&mut self, name: &str, what: &'static str) -> Result<SessionSlot, StoreError> {
         if name.is_empty() {
             return self.refuse(AppendRefusal::Daemon(what));

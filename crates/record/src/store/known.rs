@@ -25,11 +25,11 @@ const MAX_SESSIONS: usize = 4096;
 /// only as far as that is deep.
 const LATEST: u64 = 256;
 
-/// Where a session is remembered, as long as one commit lasts.
+/// Index of a session among the remembered ones, for as long as one commit lasts.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct SessionSlot(usize);
 
-/// What the writer remembers.
+/// Facts that the writer remembers between commits.
 pub(crate) struct WriterCache {
     pub(crate) head: ChainHead,
     pub(crate) latest_at: i64,
@@ -48,7 +48,7 @@ pub(crate) struct WriterCache {
 pub(crate) struct CachedSession {
     pub(crate) id: i64,
     pub(crate) name: Box<str>,
-    /// What its records vouch for.
+    /// Identity that the session's records vouch for.
     pub(crate) identity: SessionIdentity,
     pub(crate) forgotten: bool,
     /// The daemon itself has none.
@@ -64,7 +64,7 @@ pub(crate) struct CachedSession {
 }
 
 impl WriterCache {
-    /// What is known, looked up anew if need be. To be called inside a transaction.
+    /// Returns the facts, looked up anew if need be. To be called inside a transaction.
     pub(crate) fn current<'a>(
         known: &'a mut Option<Self>,
         connection: &Connection,
@@ -151,7 +151,7 @@ impl WriterCache {
     }
 }
 
-/// Which session to look up.
+/// Key by which a session is looked up.
 #[derive(Clone, Copy)]
 enum SessionLookup<'a> {
     ByName(&'a str),
@@ -252,7 +252,7 @@ pub(crate) fn read_head(connection: &Connection) -> Result<ChainHead, StoreError
     }
 }
 
-/// What stands before the first record.
+/// Returns the hash that stands before the first record.
 pub(crate) fn read_origin(connection: &Connection) -> Result<RecordHash, StoreError> {
     Ok(RecordHash(connection.query_row("SELECT origin FROM meta", [], |row| row.get(0))?))
 }

@@ -17,7 +17,7 @@ const SALTED: &str = "SELECT first, sessions FROM salt WHERE first > ?1 ORDER BY
 /// one of theirs counts for more.
 pub(super) struct TableCheck {
     next_row: &'static str,
-    /// Where the last row began.
+    /// Record that the last row began with.
     row: i64,
     /// The last record that a row has spoken of.
     last: i64,
@@ -27,7 +27,7 @@ pub(super) struct TableCheck {
     flaw: Option<i64>,
 }
 
-/// What was seen next.
+/// Progress through a table of places.
 enum TableProgress {
     /// A record of a session.
     Of(i64),

@@ -24,15 +24,15 @@ const ELSEWHERE: f64 = -1e-6;
 /// A table of words.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum WordTable {
-    /// What everybody may see.
+    /// Words that everybody may see.
     Open,
     /// Objects of which some or all is private, with all that they say.
     Veiled,
 }
 
 impl WordTable {
-    /// Where somebody searches. What is private is in no number that others get: not in how frequent a word is, and
-    /// so in no rank.
+    /// Returns the tables that a search looks into. Private text is in no number that others get: neither in the
+    /// frequency of a word nor in a rank.
     pub(super) fn of(eyes: PrivateAccess) -> &'static [WordTable] {
         match eyes {
             PrivateAccess::Owner => &[WordTable::Open, WordTable::Veiled],
@@ -40,7 +40,7 @@ impl WordTable {
         }
     }
 
-    /// What a candidate of this table must be.
+    /// Returns the SQL condition on candidates of this table.
     fn condition(self, eyes: PrivateAccess) -> &'static str {
         match (self, eyes) {
             // The owner finds these in the other table, with all of their words.
@@ -56,7 +56,7 @@ impl WordTable {
         }
     }
 
-    /// How well a row fits: titles count more.
+    /// Returns the SQL expression that ranks a row; words in titles weigh more.
     fn rank(self) -> &'static str {
         match self {
             WordTable::Open => "bm25(words, 4.0, 1.0)",
