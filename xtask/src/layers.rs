@@ -15,7 +15,7 @@ usage: cargo xtask layers
 
 Checks the dependencies of every workspace crate against the table in xtask/src/layers.rs.";
 
-/// What one crate may depend on.
+/// Dependencies that one crate may have.
 struct LayerRule {
     name: &'static str,
     /// Workspace crates it may use.
@@ -25,9 +25,9 @@ struct LayerRule {
     outside: OutsideRule,
 }
 
-/// What it may take from crates.io, directly or through others; tests excepted.
+/// Dependencies from crates.io, direct or through others; those of tests excepted.
 enum OutsideRule {
-    /// These and nothing else.
+    /// Only these.
     Only(&'static [&'static str]),
     /// Anything but these.
     Without(&'static [&'static str]),
@@ -35,7 +35,7 @@ enum OutsideRule {
     WithoutBut(&'static [&'static str], &'static [&'static str]),
 }
 
-/// What does IO or keeps tasks: no place for it in a crate that is pure.
+/// Crates that do IO or keep tasks: no place for them in a crate that is pure.
 const RUNTIMES: &[&str] = &[
     "tokio",
     "tokio-util",
@@ -55,7 +55,7 @@ const RUNTIMES: &[&str] = &[
     "clap",
 ];
 
-/// What the policy engine brings along and `RUNTIMES` has: `chrono` is built without its clock, to
+/// Crates that the policy engine brings along and `RUNTIMES` has: `chrono` is built without its clock, to
 /// calculate with dates that a policy names; `time` is named by the lock file and never built.
 const CEDAR: &[&str] = &["chrono", "time"];
 

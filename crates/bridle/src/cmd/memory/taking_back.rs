@@ -59,7 +59,7 @@ pub(super) fn run(
     print(&if json { plan.to_json("done") } else { changed(&payload) })
 }
 
-/// What would change, and what would be lost by it.
+/// Changes that an undo would make, and lines that it would lose.
 struct TakeBackPlan {
     files: Vec<String>,
     diff: Vec<u8>,
