@@ -10,21 +10,18 @@
 
 pub(crate) mod apply;
 mod plan;
-pub(crate) mod span;
 
 use std::collections::HashSet;
 use std::fs;
 
 use self::plan::{CompactionStep, RemovableRun};
 use crate::append::NewRecord;
+use crate::database;
 use crate::error::StoreError;
 use crate::fault;
 use crate::forget::ForgetRequest;
-use crate::schema::{self, GUARDS, NO_GUARDS};
-use crate::store::{CommitBatch, RecordStore};
-
-/// Kind of the record that stands in the place of others.
-pub const COMPACTED: &str = "compacted";
+use crate::schema::{GUARDS, NO_GUARDS};
+use crate::writer::{CommitBatch, RecordStore};
 
 /// Kind of the daemon's record that vouches for those.
 pub const COMPACTION: &str = "compaction";
@@ -189,8 +186,8 @@ impl RecordStore {
     /// Size of the record's files, in bytes.
     #[must_use]
     pub fn file_bytes(&self) -> u64 {
-        let path = self.dir().join(schema::FILE);
-        let files = schema::companions(&path);
+        let path = self.dir().join(database::RECORD_FILE);
+        let files = database::companions(&path);
         files.filter_map(|file| fs::metadata(file).ok()).map(|file| file.len()).sum()
     }
 }

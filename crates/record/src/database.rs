@@ -9,6 +9,9 @@ use std::time::Duration;
 
 use crate::error::StoreError;
 
+/// Name of the file in the state directory. SQLite puts `-wal` and `-shm` beside it.
+pub const RECORD_FILE: &str = "record.db";
+
 /// Suffixes of the files that SQLite keeps beside a database.
 const COMPANIONS: &[&str] = &["", "-wal", "-shm"];
 

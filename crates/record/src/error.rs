@@ -173,7 +173,7 @@ pub enum AppendRefusal {
     /// A body or a state is larger than any that can be kept.
     #[error("body of `{got}` bytes, expected at most `{limit}`")]
     TooLarge {
-        /// The limit, [`MAX_BODY`](crate::store::MAX_BODY).
+        /// The limit, `MAX_BODY`.
         limit: usize,
         /// Its size in bytes.
         got: usize,

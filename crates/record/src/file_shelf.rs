@@ -12,9 +12,9 @@ use std::path::Path;
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
 
 use crate::cipher::{self, Salt, SealLabel, SealPlace, SessionKey};
+use crate::database::{count, int};
 use crate::error::StoreError;
 use crate::fault;
-use crate::schema::{count, int};
 use crate::side_database::{self, SideFileKind};
 
 /// Name of the file in the state directory. SQLite puts `-wal` and `-shm` beside it.

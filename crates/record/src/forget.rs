@@ -8,12 +8,12 @@ use rusqlite::{OptionalExtension, params};
 
 use crate::append::{NewRecord, RecordCause, StateCheckpoint};
 use crate::cipher::{self, SALT, Salt};
+use crate::database::{self, count, int};
 use crate::error::StoreError;
 use crate::fault;
 use crate::record::RecordNumber;
 use crate::record_page;
-use crate::schema::{self, count, int};
-use crate::store::{CommitBatch, RecordStore};
+use crate::writer::{CommitBatch, RecordStore};
 
 /// Kind of the record that says what was forgotten. Its cause is the record, or the session's first.
 pub(crate) const KIND: &str = "forgot";
@@ -186,7 +186,7 @@ impl RecordStore {
         let busy = self
             .connection()
             .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, bool>(0));
-        self.connection().busy_timeout(schema::BUSY)?;
+        self.connection().busy_timeout(database::BUSY)?;
         if busy? {
             return Ok(false);
         }

@@ -10,13 +10,16 @@ use std::path::Path;
 
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
 
+use crate::chain_ends;
+use crate::database::{count, int};
 use crate::error::StoreError;
+use crate::receipts::RECEIPT_AGE;
 use crate::record::{ChainHead, Record, RecordFilter, RecordHash, RecordNumber};
 use crate::record_page::{self, RawRecord, StoredBody};
-use crate::schema::{self, count, int};
+use crate::schema;
 use crate::session_ranges::{self, SessionRanges};
 use crate::session_tail::{self, SessionTail};
-use crate::store::{self, RECEIPT_AGE};
+use crate::spending::{self, BudgetUse};
 
 pub(crate) use opener::{OpenedBody, RecordOpener};
 
@@ -127,7 +130,7 @@ impl RecordReader {
     ///
     /// The file cannot be read, as for every call here.
     pub fn head(&self) -> Result<ChainHead, StoreError> {
-        store::read_head(&self.connection)
+        chain_ends::read_head(&self.connection)
     }
 
     /// Records after a number, in order, at most `limit` or a page. None means there are none: a page
@@ -317,7 +320,17 @@ impl RecordReader {
     }
 
     pub(crate) fn origin(&self) -> Result<RecordHash, StoreError> {
-        store::read_origin(&self.connection)
+        chain_ends::read_origin(&self.connection)
+    }
+
+    /// Returns all uses of budgets that were noted last.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be read.
+    pub fn spendings(&self) -> Result<Vec<BudgetUse>, StoreError> {
+        let moment = self.moment()?;
+        spending::all(&moment)
     }
 
     /// One moment of the record, for several statements.

@@ -10,7 +10,7 @@ use std::ops::{ControlFlow, RangeInclusive};
 use rusqlite::{Connection, Row, params};
 
 use crate::chain::SessionIdentity;
-use crate::compact::span;
+use crate::compacted_span;
 use crate::error::StoreError;
 use crate::record::RecordHash;
 use crate::varint;
@@ -167,7 +167,7 @@ pub(crate) enum StoredBody<'a> {
     Blob(&'a [u8]),
     /// A [`SharedPartPlace`], and what of it does not stand in another record.
     Shared(&'a [u8]),
-    /// The record stands for compacted ones: their span, see `compact/span.rs`.
+    /// The record stands for compacted ones: their span, see `compacted_span.rs`.
     Compacted(&'a [u8]),
 }
 
@@ -237,7 +237,7 @@ impl RawRecord<'_> {
     pub(crate) fn end(&self) -> i64 {
         match self.stored {
             StoredBody::Compacted(span) => {
-                span::end(span).map_or(self.number, |end| end.max(self.number))
+                compacted_span::end(span).map_or(self.number, |end| end.max(self.number))
             }
             _ => self.number,
         }

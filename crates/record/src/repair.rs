@@ -15,21 +15,21 @@ use std::path::{Path, PathBuf};
 use rusqlite::{Connection, OpenFlags};
 
 use crate::append::{NewRecord, RecordAppend};
+use crate::chain_ends;
+use crate::database::{self, BUSY, RECORD_FILE, count};
 use crate::error::StoreError;
 use crate::fault;
 use crate::forget::ForgetRequest;
+use crate::open_checks::READY_FOLDER;
 use crate::reader::RecordReader;
 use crate::record::{ChainHead, RecordHash};
-use crate::schema::{self, BUSY, FILE, count};
-use crate::store::{self, RecordStore, StoreOptions};
+use crate::schema;
 use crate::verify::{self, SoundPrefix};
 use crate::version_links;
+use crate::writer::{RecordStore, StoreOptions};
 
 /// Folder in which the new file is built.
 const BUILDING: &str = "record.repairing";
-
-/// Name of the new file once it is whole.
-const READY: &str = "record.repaired";
 
 /// Kind of the record that says what was done.
 pub const REPAIRED: &str = "repaired";
@@ -64,14 +64,6 @@ impl RepairReport {
     }
 }
 
-/// Refuses to open a record of which a repair was interrupted.
-pub(crate) fn check(dir: &Path) -> Result<(), StoreError> {
-    match dir.join(READY).exists() {
-        true => Err(StoreError::RepairInterrupted),
-        false => Ok(()),
-    }
-}
-
 /// Looks what can be kept of a record.
 ///
 /// # Errors
@@ -88,7 +80,7 @@ pub fn inspect(dir: &Path) -> Result<RepairReport, StoreError> {
 ///
 /// The record is as it was, or [`StoreError::RepairInterrupted`] says that repairing it again goes on.
 pub fn repair(dir: &Path, by: &ForgetRequest) -> Result<RepairReport, StoreError> {
-    if dir.join(READY).exists() {
+    if dir.join(READY_FOLDER).exists() {
         return finish(dir, by);
     }
     let (old, report) = examine(dir)?;
@@ -97,11 +89,11 @@ pub fn repair(dir: &Path, by: &ForgetRequest) -> Result<RepairReport, StoreError
     }
     let building = dir.join(BUILDING);
     remove(&building)?;
-    schema::make_private(&building)?;
+    database::make_private(&building)?;
     build(&building, old, &report, by)?;
     fault::point("repair.built");
     sync(&building)?;
-    rename(&building, &dir.join(READY))?;
+    rename(&building, &dir.join(READY_FOLDER))?;
     sync(dir)?;
     fault::point("repair.ready");
     let RepairReport { aside, detached, .. } = finish(dir, by)?;
@@ -125,11 +117,11 @@ fn examine(dir: &Path) -> Result<(Old, RepairReport), StoreError> {
     let unreadable = |report: RepairReport, fault: String| {
         Ok((None, RepairReport { fault: Some(fault.into()), ..report }))
     };
-    if !dir.join(FILE).exists() {
+    if !dir.join(RECORD_FILE).exists() {
         return unreadable(report, "there is no record.db".into());
     }
     let connection = open_any(dir)?;
-    let origin = match store::read_origin(&connection) {
+    let origin = match chain_ends::read_origin(&connection) {
         Ok(origin) => origin,
         Err(error) => return unreadable(report, format!("nothing can be read: {error}")),
     };
@@ -164,7 +156,7 @@ fn open_any(dir: &Path) -> Result<Connection, StoreError> {
         Err(_) => {}
     }
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection = Connection::open_with_flags(dir.join(FILE), flags)?;
+    let connection = Connection::open_with_flags(dir.join(RECORD_FILE), flags)?;
     connection.busy_timeout(BUSY)?;
     connection.pragma_update(None, "trusted_schema", false)?;
     let tables = connection.query_row(
@@ -174,8 +166,10 @@ fn open_any(dir: &Path) -> Result<Connection, StoreError> {
     );
     match tables {
         Ok(4) | Err(_) => Ok(connection),
-        Ok(0) if fs::metadata(dir.join(FILE)).is_ok_and(|file| file.len() == 0) => Ok(connection),
-        Ok(_) => Err(StoreError::Foreign { path: dir.join(FILE) }),
+        Ok(0) if fs::metadata(dir.join(RECORD_FILE)).is_ok_and(|file| file.len() == 0) => {
+            Ok(connection)
+        }
+        Ok(_) => Err(StoreError::Foreign { path: dir.join(RECORD_FILE) }),
     }
 }
 
@@ -233,10 +227,10 @@ fn build(
 
 /// Exchanges the files. Whatever was done of it before an interruption is not done again.
 fn finish(dir: &Path, by: &ForgetRequest) -> Result<RepairReport, StoreError> {
-    let (ready, record) = (dir.join(READY), dir.join(FILE));
-    let aside = dir.join(format!("{FILE}.damaged-{}", by.at));
-    if ready.join(FILE).exists() {
-        for (old, suffix) in schema::companions(&record).zip(["", "-wal", "-shm"]) {
+    let (ready, record) = (dir.join(READY_FOLDER), dir.join(RECORD_FILE));
+    let aside = dir.join(format!("{RECORD_FILE}.damaged-{}", by.at));
+    if ready.join(RECORD_FILE).exists() {
+        for (old, suffix) in database::companions(&record).zip(["", "-wal", "-shm"]) {
             if !old.exists() {
                 continue;
             }
@@ -248,7 +242,7 @@ fn finish(dir: &Path, by: &ForgetRequest) -> Result<RepairReport, StoreError> {
             fault::point("repair.aside");
         }
         sync(dir)?;
-        rename(&ready.join(FILE), &record)?;
+        rename(&ready.join(RECORD_FILE), &record)?;
         sync(dir)?;
         fault::point("repair.exchanged");
     }
@@ -294,7 +288,7 @@ fn remove(folder: &Path) -> Result<(), StoreError> {
 
 /// Has the names in a folder, and the record in it, written to the disk.
 fn sync(folder: &Path) -> Result<(), StoreError> {
-    let record = folder.join(FILE);
+    let record = folder.join(RECORD_FILE);
     if record.exists() {
         File::open(&record).and_then(|file| file.sync_all()).map_err(failed(&record))?;
     }

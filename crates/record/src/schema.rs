@@ -8,13 +8,9 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
 use crate::cipher;
-use crate::database::protect;
-pub(crate) use crate::database::{BUSY, companions, count, int, make_private};
+use crate::database::{BUSY, RECORD_FILE, protect};
 use crate::error::StoreError;
 use crate::fault;
-
-/// Name of the file in the state directory. SQLite puts `-wal` and `-shm` beside it.
-pub(crate) const FILE: &str = "record.db";
 
 /// Version of the tables, in `user_version`. A newer one is refused, and one older than [`OLDEST`].
 pub(crate) const VERSION: u32 = 5;
@@ -167,7 +163,7 @@ CREATE TABLE spent (
 
 /// Opens the file for writing, makes it if it is not there, and protects it.
 pub(crate) fn open_writer(dir: &Path) -> Result<Connection, StoreError> {
-    let path = dir.join(FILE);
+    let path = dir.join(RECORD_FILE);
     protect(&path)?;
     fault::point("store.open.protected");
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -204,7 +200,7 @@ pub(crate) fn open_writer(dir: &Path) -> Result<Connection, StoreError> {
 
 /// Opens a file that is there once more, to copy the log into it.
 pub(crate) fn open_copier(dir: &Path) -> Result<Connection, StoreError> {
-    let path = dir.join(FILE);
+    let path = dir.join(RECORD_FILE);
     if !path.exists() {
         return Err(StoreError::Missing { path });
     }
@@ -223,7 +219,7 @@ pub(crate) fn open_copier(dir: &Path) -> Result<Connection, StoreError> {
 
 /// Opens the file for reading alone, from any process of the same user.
 pub(crate) fn open_reader(dir: &Path) -> Result<Connection, StoreError> {
-    let path = dir.join(FILE);
+    let path = dir.join(RECORD_FILE);
     if !path.exists() {
         return Err(StoreError::Missing { path });
     }

@@ -7,9 +7,8 @@ use std::ops::{ControlFlow, RangeInclusive};
 
 use rusqlite::{Connection, params};
 
+use crate::database::count;
 use crate::error::StoreError;
-use crate::schema::count;
-use crate::session_tail;
 use crate::varint;
 
 /// Session of records whose packed bytes are not as we write them: no session has this number.
@@ -75,6 +74,11 @@ impl Iterator for SessionRanges<'_> {
     }
 }
 
+/// The record up to which the table of sessions counts, and that of places.
+pub(crate) fn settled_up_to(connection: &Connection) -> Result<i64, StoreError> {
+    Ok(connection.prepare_cached("SELECT settled FROM meta")?.query_row([], |row| row.get(0))?)
+}
+
 /// Hands out settled rows from a range of numbers, until it is told to stop.
 pub(crate) fn settled(
     connection: &Connection,
@@ -114,7 +118,7 @@ fn rows(
 /// the records themselves are not.
 pub(crate) fn later(connection: &Connection, session: i64) -> Result<Vec<i64>, StoreError> {
     let mut statement = connection.prepare_cached(LATER)?;
-    let mut rows = statement.query([session_tail::settled(connection)?])?;
+    let mut rows = statement.query([settled_up_to(connection)?])?;
     let mut numbers = Vec::new();
     while let Some(row) = rows.next()? {
         let packed = row.get_ref(1)?.as_blob().map_err(rusqlite::Error::from)?;

@@ -22,11 +22,6 @@ pub(crate) struct SessionTail {
     pub(crate) last_at: i64,
 }
 
-/// The record up to which the table of sessions counts, and that of places.
-pub(crate) fn settled(connection: &Connection) -> Result<i64, StoreError> {
-    Ok(connection.prepare_cached("SELECT settled FROM meta")?.query_row([], |row| row.get(0))?)
-}
-
 /// The tails of all sessions.
 #[derive(Default)]
 pub(crate) struct SessionTails {
@@ -38,7 +33,7 @@ pub(crate) struct SessionTails {
 
 /// The tails of all sessions. Reads about a block.
 pub(crate) fn all(connection: &Connection) -> Result<SessionTails, StoreError> {
-    let later = settled(connection)?.saturating_add(1)..=i64::MAX;
+    let later = session_ranges::settled_up_to(connection)?.saturating_add(1)..=i64::MAX;
     let mut tails = SessionTails::default();
     let _ = record_page::each(connection, &later, &mut |raw| {
         tails.sessions.push(raw.session);

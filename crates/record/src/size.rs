@@ -9,10 +9,10 @@ use std::path::Path;
 use rusqlite::{Connection, OptionalExtension};
 
 use crate::cipher::SALT;
+use crate::database::{self, count};
 use crate::error::StoreError;
 use crate::reader::RecordReader;
 use crate::record_page::{self, RawRecord, StoredBody};
-use crate::schema::{self, count};
 
 /// Sizes of the record.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -70,9 +70,9 @@ impl RecordReader {
         })?;
         let pragma = |name| moment.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
         let free = count(pragma("freelist_count")?) * count(pragma("page_size")?);
-        let path = dir.join(schema::FILE);
+        let path = dir.join(database::RECORD_FILE);
         let mut files =
-            schema::companions(&path).map(|file| fs::metadata(file).map_or(0, |file| file.len()));
+            database::companions(&path).map(|file| fs::metadata(file).map_or(0, |file| file.len()));
         let (file_bytes, log_bytes) = (files.next().unwrap_or(0), files.next().unwrap_or(0));
         Ok(RecordSize { file_bytes, log_bytes, free_bytes: free, ..sums.into_size(&moment)? })
     }

@@ -12,14 +12,15 @@ use rusqlite::{Connection, OptionalExtension, params};
 use self::places::TableCheck;
 use crate::cipher::SALT;
 use crate::compact::apply::digest_of;
-use crate::compact::span::CompactedSpan;
 use crate::compact::{COMPACTION, vouched_for};
+use crate::compacted_span::CompactedSpan;
+use crate::database::{count, int};
 use crate::error::{BrokenRecord, RecordFlaw, StoreError};
 use crate::forget;
 use crate::reader::{OpenedBody, RecordOpener, RecordReader};
 use crate::record::{ChainHead, RecordHash, RecordNumber};
 use crate::record_page::{self, PageRecords, RawRecord, StoredBody};
-use crate::schema::{count, int};
+use crate::session_ranges;
 use crate::session_tail::{self, SessionTail};
 
 /// Records looked at within one moment: long ones would keep the log from being shortened.
@@ -201,7 +202,7 @@ impl ChainCheck {
             // The tables are made anew.
             return Ok(more);
         }
-        self.settled.compare(moment, session_tail::settled(moment)?)?;
+        self.settled.compare(moment, session_ranges::settled_up_to(moment)?)?;
         self.salted.compare(moment, if more { i64::MAX } else { self.last })?;
         Ok(more)
     }

@@ -3,17 +3,17 @@
 
 use rusqlite::{Connection, params};
 
-use super::COMPACTED;
 use super::plan::RemovableRun;
 use crate::chain;
 use crate::cipher::SALT;
+use crate::compacted_span::COMPACTED;
+use crate::database::count;
 use crate::error::StoreError;
 use crate::forget::ForgetRequest;
+use crate::receipts::{ENTRY, ReceiptEntry};
 use crate::record::RecordHash;
 use crate::record_page::{self, RecordFacts, RecordFields};
-use crate::schema::count;
 use crate::session_ranges::{self, SessionRanges};
-use crate::store::{ENTRY, ReceiptEntry};
 
 /// Version of the kind.
 const KIND_VERSION: u64 = 1;

@@ -6,8 +6,8 @@ use std::ops::ControlFlow;
 
 use rusqlite::Connection;
 
-use super::span::{CompactedSpan, SessionSpan};
 use super::{MAX_RECORDS_PER_STEP, MAX_RUNS_PER_STEP};
+use crate::compacted_span::{CompactedSpan, SessionSpan};
 use crate::error::StoreError;
 use crate::reader::RecordOpener;
 use crate::record::RecordHash;

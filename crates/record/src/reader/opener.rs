@@ -10,14 +10,13 @@ use super::ReceiptRow;
 use crate::append::MessageReceipt;
 use crate::chain::{self, SessionIdentity};
 use crate::cipher::{self, SALT, Salt, SealLabel, SealPlace, SessionKey};
-use crate::compact::span::CompactedSpan;
+use crate::compacted_span::CompactedSpan;
+use crate::database::{self, count};
 use crate::error::StoreError;
+use crate::receipts::{self, ENTRY, MAX_RECEIPTS, ReceiptEntry};
 use crate::record::{Record, RecordBody, RecordNumber};
 use crate::record_page::{self, PageRecords, RawRecord, SharedPartPlace, StoredBody};
-use crate::schema::{self, count};
 use crate::session_ranges;
-use crate::session_tail;
-use crate::store::{self, ENTRY, MAX_RECEIPTS, ReceiptEntry};
 
 /// Opens the records of one moment.
 pub(crate) struct RecordOpener<'c> {
@@ -40,7 +39,7 @@ impl SaltRow {
 
     /// The record behind its own.
     fn end(&self) -> i64 {
-        self.0.saturating_add(schema::int((self.1.len() / SALT) as u64))
+        self.0.saturating_add(database::int((self.1.len() / SALT) as u64))
     }
 }
 
@@ -134,7 +133,7 @@ impl<'c> RecordOpener<'c> {
         let StoredBody::Shared(bytes) = raw.stored else { return Ok(None) };
         let OpenedBody::Text(bytes) = self.unseal(raw, bytes.to_vec())? else { return Ok(None) };
         let part = SharedPartPlace::read(&bytes).map(|(part, _)| part.later);
-        Ok(part.map(|later| schema::int(count(raw.number).saturating_add(later))))
+        Ok(part.map(|later| database::int(count(raw.number).saturating_add(later))))
     }
 
     /// Whether nobody can read a record any more: its key or its salt is destroyed, or that of the record
@@ -167,7 +166,7 @@ impl<'c> RecordOpener<'c> {
     /// Puts a body together of which a part stands in another record.
     fn shared(&mut self, raw: &RawRecord<'_>, bytes: &[u8]) -> Result<OpenedBody, StoreError> {
         let Some((part, own)) = SharedPartPlace::read(bytes) else { return Ok(OpenedBody::Wrong) };
-        let number = schema::int(count(raw.number).saturating_add(part.later));
+        let number = database::int(count(raw.number).saturating_add(part.later));
         let mut near = PageRecords::new(raw.rest).flatten();
         // Mostly it is in the same leaf.
         if let Some(other) = near.find(|other| other.number == number) {
@@ -261,7 +260,7 @@ impl<'c> RecordOpener<'c> {
         let given: i64 = connection
             .prepare_cached("SELECT receipts FROM session WHERE id = ?1")?
             .query_row([session], |row| row.get(0))?;
-        let mut later = store::receipts_after(connection, session_tail::settled(connection)?)?;
+        let mut later = receipts::after(connection, session_ranges::settled_up_to(connection)?)?;
         later.retain(|entry| entry.session == session);
         let most = (count(given) + later.len() as u64).min(MAX_RECEIPTS);
         let most = usize::try_from(most).unwrap_or(usize::MAX);
@@ -291,7 +290,8 @@ impl<'c> RecordOpener<'c> {
 
     /// A receipt, unless it is forgotten with its record or its session.
     fn receipt(&mut self, entry: &ReceiptEntry) -> Result<Option<ReceiptRow>, StoreError> {
-        let salt = self.salt(schema::int(entry.number))?.filter(|salt| !cipher::is_destroyed(salt));
+        let salt =
+            self.salt(database::int(entry.number))?.filter(|salt| !cipher::is_destroyed(salt));
         let session = self.session(entry.session)?;
         let key =
             session.and_then(|session| session.key.as_ref()).filter(|key| !key.is_destroyed());
@@ -401,7 +401,7 @@ fn receipts_within(
     while let Some(row) = rows.next()? {
         let packed: Vec<u8> = row.get(0)?;
         let read = packed.as_chunks::<ENTRY>().0.iter().map(ReceiptEntry::read);
-        entries.extend(read.filter(|entry| numbers.contains(&schema::int(entry.number))));
+        entries.extend(read.filter(|entry| numbers.contains(&database::int(entry.number))));
     }
     Ok(entries)
 }

@@ -9,13 +9,14 @@ use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::cipher::{SALT, Salt};
+use crate::database::{self, count};
 use crate::error::StoreError;
 use crate::reader::{OpenedBody, RecordOpener};
+use crate::receipts::{ENTRY, ReceiptEntry};
 use crate::record::RecordHash;
 use crate::record_page::{self, RawRecord, StoredBody};
-use crate::schema::{self, BLOCK, MILESTONE, count};
+use crate::schema::{self, BLOCK, MILESTONE};
 use crate::session_ranges;
-use crate::store::{ENTRY, ReceiptEntry};
 use crate::verify::SoundPrefix;
 
 /// Bytes of records in a row.
@@ -239,7 +240,7 @@ impl RepairCopy<'_> {
     fn gap(&mut self, raw: &RawRecord<'_>, bytes: &[u8]) -> Result<(), StoreError> {
         self.put_salts()?;
         self.put_places()?;
-        let span = crate::compact::span::CompactedSpan::read(raw.number, raw.hash, bytes);
+        let span = crate::compacted_span::CompactedSpan::read(raw.number, raw.hash, bytes);
         let sessions = span.map(|span| span.sessions).unwrap_or_default();
         // Of a session that was taken away nothing is left that a milestone could lead to.
         for it in sessions.iter().filter(|it| self.prefix.sessions.contains_key(&it.session)) {
@@ -251,7 +252,7 @@ impl RepairCopy<'_> {
                     )?
                     .execute(params![it.session, it.first])?;
             }
-            *seen += schema::int(it.records);
+            *seen += database::int(it.records);
         }
         self.places = (raw.number, sessions.iter().map(|it| it.session).collect());
         self.put_places()
@@ -298,13 +299,13 @@ impl RepairCopy<'_> {
     fn checkpoints(&mut self) -> Result<(), StoreError> {
         for id in self.prefix.sessions.keys() {
             let Ok(Some((number, _))) = self.opener.checkpoint(*id) else { continue };
-            let within = schema::int(number.0) <= self.prefix.last;
+            let within = database::int(number.0) <= self.prefix.last;
             let sql = "SELECT state FROM checkpoint WHERE session = ?1";
             let state: Vec<u8> = self.old.query_row(sql, [id], |row| row.get(0))?;
             if within {
                 self.new.execute(
                     "INSERT INTO checkpoint (session, number, state) VALUES (?1, ?2, ?3)",
-                    params![id, schema::int(number.0), state],
+                    params![id, database::int(number.0), state],
                 )?;
             }
         }
@@ -325,7 +326,7 @@ impl RepairCopy<'_> {
             let bytes: Vec<u8> = kept.iter().flat_map(|entry| **entry).collect();
             self.new.execute(
                 "INSERT OR IGNORE INTO receipt (first, at, entries) VALUES (?1, ?2, ?3)",
-                params![schema::int(first), at, bytes],
+                params![database::int(first), at, bytes],
             )?;
             for entry in kept {
                 self.new.execute(

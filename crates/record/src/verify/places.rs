@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 
 use rusqlite::{Connection, OptionalExtension};
 
+use crate::database::int;
 use crate::error::StoreError;
-use crate::schema::int;
 use crate::session_ranges::SessionRanges;
 
 /// The next row after the one that begins with a record.

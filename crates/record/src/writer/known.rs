@@ -7,15 +7,17 @@ use std::ops::{ControlFlow, Index, IndexMut};
 use rusqlite::{Connection, OptionalExtension, Row};
 
 use self::SessionLookup::{ById, ByName};
-use super::receipts;
+use crate::chain_ends::read_head;
+use crate::receipts;
+use crate::session_ranges;
 
 use crate::append::NewSessionRow;
 use crate::chain::SessionIdentity;
 use crate::cipher::SessionKey;
+use crate::database::{count, int};
 use crate::error::StoreError;
-use crate::record::{ChainHead, RecordHash, RecordNumber};
+use crate::record::ChainHead;
 use crate::record_page;
-use crate::schema::{count, int};
 use crate::session_tail;
 
 /// Sessions remembered at most; beyond that all are looked up anew once their rows are written.
@@ -97,7 +99,7 @@ impl WriterCache {
     /// Remembers all sessions whose rows do not say yet what they wrote.
     fn read_tails(&mut self, connection: &Connection) -> Result<(), StoreError> {
         let mut receipts: HashMap<i64, u64> = HashMap::new();
-        for entry in receipts::after(connection, session_tail::settled(connection)?)? {
+        for entry in receipts::after(connection, session_ranges::settled_up_to(connection)?)? {
             *receipts.entry(entry.session).or_default() += 1;
         }
         let tails = session_tail::all(connection)?;
@@ -237,24 +239,6 @@ impl CachedSession {
             behind: false,
         })
     }
-}
-
-/// The last record, or the origin.
-pub(crate) fn read_head(connection: &Connection) -> Result<ChainHead, StoreError> {
-    let mut head = None;
-    record_page::each_backward(connection, &mut |raw| {
-        head = Some(ChainHead { number: RecordNumber(count(raw.number)), hash: raw.hash });
-        Ok(ControlFlow::Break(()))
-    })?;
-    match head {
-        Some(head) => Ok(head),
-        None => Ok(ChainHead { number: RecordNumber(0), hash: read_origin(connection)? }),
-    }
-}
-
-/// Returns the hash that stands before the first record.
-pub(crate) fn read_origin(connection: &Connection) -> Result<RecordHash, StoreError> {
-    Ok(RecordHash(connection.query_row("SELECT origin FROM meta", [], |row| row.get(0))?))
 }
 
 fn data_version(connection: &Connection) -> Result<i64, StoreError> {

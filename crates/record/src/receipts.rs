@@ -9,6 +9,12 @@ use crate::cipher::{MASK, Salt, SealLabel, SealPlace, SessionKey};
 use crate::error::StoreError;
 use crate::record::RecordHash;
 
+/// Receipts kept for each session; the oldest gives way.
+pub const MAX_RECEIPTS: u64 = 4096;
+
+/// Milliseconds for which a receipt counts: a client that was away for a day sends again at its own risk.
+pub const RECEIPT_AGE: i64 = 24 * 60 * 60 * 1000;
+
 /// Receipts in one row: what fits a page of the file, beside little else.
 pub(crate) const ENTRIES: usize = 64;
 

@@ -4,19 +4,21 @@
 use rusqlite::{Connection, params};
 
 use super::known::{CachedSession, SessionSlot, WriterCache};
-use super::receipts::{self, ENTRIES, ENTRY, ReceiptEntry};
-use super::{MAX_BODY, MAX_INLINE, RECEIPT_AGE};
+use super::{MAX_BODY, MAX_INLINE};
 use crate::append::{
     AppendNumbers, NewRecord, NewSessionRow, RecordAppend, RecordCause, StateCheckpoint, WakeTime,
 };
 use crate::append::{NewOpenEffect, SharedPart, valid_session_name};
 use crate::chain;
 use crate::cipher::{self, SALT, Salt, SealLabel, SealPlace, SessionKey};
+use crate::database::int;
 use crate::error::{AppendRefusal, StoreError};
 use crate::fault;
+use crate::receipts::RECEIPT_AGE;
+use crate::receipts::{self, ENTRIES, ENTRY, ReceiptEntry};
 use crate::record::{ChainHead, RecordNumber};
 use crate::record_page::{PageWriter, RecordFacts, RecordFields, SharedPartPlace};
-use crate::schema::{BLOCK, MILESTONE, int};
+use crate::schema::{BLOCK, MILESTONE};
 use crate::session_ranges;
 use crate::spending;
 

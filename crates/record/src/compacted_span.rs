@@ -10,6 +10,9 @@
 use crate::record::RecordHash;
 use crate::varint;
 
+/// Kind of the record that stands in the place of others.
+pub const COMPACTED: &str = "compacted";
+
 /// Records that one record stands for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct CompactedSpan {
