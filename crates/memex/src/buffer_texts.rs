@@ -1,10 +1,10 @@
-//! Texts that belong to a session for as long as somebody says so: ASTs of buffers that are not saved.
+//! Texts of unsaved buffers: ASTs that belong to a session until its shell says that they are saved.
 //!
-//! The daemon owns the one [`BufferTextStore`] and hands in what its messages brought. A database of its own
-//! beside the record, `overlays.db`: what is in the chain stays for ever, and these are large, come with
-//! every change of a buffer and are dropped when it is saved. The record has the hash of each. A text is
-//! named by its session and by the number of the message that brought it; facts and text are sealed under
-//! a key of their own, which goes with them. Not here: what they mean, and who may ask.
+//! The daemon owns the one [`BufferTextStore`] and hands in the texts of its messages. They are in a database of
+//! their own beside the record, `overlays.db`: records stay for ever, and these texts are large, come with every
+//! change of a buffer and are dropped when it is saved. The record has the hash of each. A text is named by its
+//! session and by the number of the message that brought it; facts and text are sealed under a key of their own,
+//! which goes with them. Not here: what they mean, and who may ask.
 
 use std::fmt;
 use std::path::Path;
@@ -20,12 +20,12 @@ use bridle_record::side_database::{self, SideFileKind};
 pub const OVERLAYS_FILE: &str = "overlays.db";
 
 /// Kind of the database; its header says `brdo`.
-const KIND: SideFileKind =
+const DATABASE_KIND: SideFileKind =
     SideFileKind { file: OVERLAYS_FILE, application: 0x6272_646f, version: 1 };
 
 /// Free pages of the file that are kept for the next text instead of being given back: 4 MiB, one large
 /// AST.
-const SPARE_PAGES: i64 = 1024;
+const MAX_SPARE_PAGES: i64 = 1024;
 
 /// `secure_delete` overwrites a row with its key.
 const TABLES: &str = "
@@ -92,7 +92,8 @@ impl BufferTextStore {
     /// # Errors
     /// [`StoreError::Foreign`] and [`StoreError::Newer`] leave the file as it is.
     pub fn open(dir: &Path) -> Result<Self, StoreError> {
-        let connection = side_database::open(dir, KIND, |begun| Ok(begun.execute_batch(TABLES)?))?;
+        let connection =
+            side_database::open(dir, DATABASE_KIND, |begun| Ok(begun.execute_batch(TABLES)?))?;
         Ok(Self { connection })
     }
 
@@ -202,8 +203,8 @@ impl BufferTextStore {
     fn give_back(&mut self) -> Result<(), StoreError> {
         let free: i64 =
             self.connection.pragma_query_value(None, "freelist_count", |row| row.get(0))?;
-        if free > SPARE_PAGES {
-            let sql = format!("PRAGMA incremental_vacuum({})", free - SPARE_PAGES);
+        if free > MAX_SPARE_PAGES {
+            let sql = format!("PRAGMA incremental_vacuum({})", free - MAX_SPARE_PAGES);
             let mut vacuum = self.connection.prepare(&sql)?;
             let mut pages = vacuum.query([])?;
             while pages.next()?.is_some() {}

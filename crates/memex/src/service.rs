@@ -1,10 +1,9 @@
-//! The librarian: one thread that owns the index of the Memex and keeps it up to date, and the way for everybody
-//! else to ask it.
+//! The Memex service: the index thread, which owns the index and keeps it up to date, and answers to questions.
 //!
-//! Started by the hub when a folder is set. What others write it shows to the past of the memory. It has less
-//! priority than all other threads and never speaks to the keeper; questions are answered by readers of their own, so
-//! neither waits for the other. A folder that is missing and an index that is damaged are no reason not to serve: the
-//! one is waited for, the other is made anew.
+//! Started by the daemon when a folder is set. Changes of other programs become versions. The thread has less priority
+//! than all other threads and never waits for the record; questions are answered by readers of their own, so neither
+//! waits for the other. A folder that is missing is waited for, and an index that is damaged is made anew: neither
+//! keeps the daemon from serving.
 
 mod answers;
 mod index_thread;
@@ -26,21 +25,21 @@ pub use self::questions::MemexQuestion;
 pub use self::refusal::MemexRefusal;
 use self::refusal::UNREADABLE;
 use self::watch::StopBell;
-pub use self::watch::WatchState;
+pub use self::watch::WatchSettings;
 
 /// Readers of the index that may be at work at the same time.
 pub const MAX_IDLE_READERS: usize = 4;
 
 /// Settings of the Memex besides its folder.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct MemexRules {
+pub struct MemexSettings {
     /// Rules that say what is read and what is private.
     pub rules: ReadRules,
     /// Further folders that paths may be resolved in.
     pub roots: Vec<PathBuf>,
 }
 
-/// The librarian of one daemon.
+/// Service of one Memex: its index thread, and readers of the index.
 pub struct MemexService {
     shared: Arc<MemexShared>,
     thread: Mutex<Option<JoinHandle<()>>>,
@@ -49,12 +48,12 @@ pub struct MemexService {
 /// State that the thread and those who ask share.
 struct MemexShared {
     folder: PathBuf,
-    config: MemexRules,
+    config: MemexSettings,
     state: PathBuf,
     /// Store of versions that others write; shared with the editor.
     past: Option<Arc<MemoryStore>>,
     clock: Clock,
-    watching: WatchState,
+    watching: WatchSettings,
     bell: StopBell,
     now: Mutex<MemexStatus>,
 }
@@ -67,7 +66,7 @@ pub struct MemexSetup {
     /// The folder of the files.
     pub folder: PathBuf,
     /// Settings besides the folder.
-    pub rules: MemexRules,
+    pub rules: MemexSettings,
     /// The state directory.
     pub state: PathBuf,
     /// Store of versions that others write.
@@ -75,13 +74,13 @@ pub struct MemexSetup {
     /// Clock of the daemon.
     pub clock: Clock,
     /// Settings of the watch on the folder.
-    pub watching: WatchState,
+    pub watching: WatchSettings,
 }
 
 /// Status of the index, and the readers that are lent out.
 #[derive(Default)]
 struct MemexStatus {
-    doing: IndexActivity,
+    activity: IndexActivity,
     /// The folder, once it was found.
     memex: Option<Arc<MemexFolder>>,
     /// Readers that are not in use. They go when the index is made anew.
@@ -110,7 +109,7 @@ enum IndexActivity {
 enum WatchMethod {
     /// The system tells.
     #[default]
-    Told,
+    Notified,
     /// By looking again and again.
     Polled,
 }
@@ -135,7 +134,7 @@ impl MemexService {
         });
         let own = Arc::clone(&shared);
         let thread = std::thread::Builder::new()
-            .name("librarian".to_owned())
+            .name("memex-index".to_owned())
             .spawn(move || index_thread::work(&own))?;
         Ok(Arc::new(MemexService { shared, thread: Mutex::new(Some(thread)) }))
     }
@@ -167,8 +166,8 @@ impl MemexShared {
         self.now.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn set(&self, doing: IndexActivity) {
-        self.now().doing = doing;
+    fn set(&self, activity: IndexActivity) {
+        self.now().activity = activity;
     }
 
     /// Lends a reader of the index.
@@ -176,9 +175,9 @@ impl MemexShared {
         &self,
         work: impl FnOnce(&MemexCatalog) -> Result<T, bridle_record::StoreError>,
     ) -> Result<T, MemexRefusal> {
-        let (idle, memex, edition, doing) = {
+        let (idle, memex, edition, activity) = {
             let mut now = self.now();
-            (now.idle.pop(), now.memex.clone(), now.edition, now.doing.clone())
+            (now.idle.pop(), now.memex.clone(), now.edition, now.activity.clone())
         };
         let catalog = match (idle, memex) {
             (Some(catalog), _) => catalog,
@@ -186,7 +185,7 @@ impl MemexShared {
                 MemexCatalog::open(&self.state, memex).map_err(|error| failed(&error))?
             }
             (None, None) => {
-                let why = match doing {
+                let why = match activity {
                     IndexActivity::Stuck(why) => format!("the memex cannot be read: {why}"),
                     _ => "the memex is being opened; ask again in a moment".to_owned(),
                 };

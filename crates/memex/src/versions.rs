@@ -1,19 +1,20 @@
-//! Memory: the user's own files below one folder, changed safely, with every version kept.
+//! The user's own files below one folder, changed safely, with every version kept.
 //!
-//! The daemon opens one [`MemoryStore`] and hands in changes that were decided elsewhere, and what its
-//! watcher saw; commands read the same past with [`VersionHistory`]. A change is written in one step, only if the
-//! file is what was read, and never while an editor holds it. Whatever is replaced is kept first, in
-//! `memory.db` beside the record. No tasks, no clock, and no knowledge of what the text means.
+//! The daemon opens one [`MemoryStore`] and hands in changes that were decided elsewhere, and files that its watcher
+//! saw; commands read the same versions with [`VersionHistory`]. A change is written in one step, only if the file is
+//! what was read, and never while an editor holds it. The text that is replaced is kept first, in `memory.db` beside
+//! the record. No tasks, no clock, and no knowledge of what the text means.
 //!
 //! In reading order:
-//! - `path`: names below the folder; `error`: why something was not done
-//! - `place`: from a name to a folder that is held open, without ever leaving the root
-//! - `swap`: one file, replaced in one step; `lock`: files that an editor holds; `writers`: programs that
-//!   have one open
+//! - `path`: names below the folder; `error`: reasons of refusal
+//! - `file_place`: from a name to an open folder, without ever leaving the root
+//! - `file_swap`: one file, replaced in one step; `lock`: files that an editor holds; `writers`: programs that have
+//!   one open; `late_saves`: saves into a file that was replaced
 //! - `diff`, `merge`: lines that differ, shown, and brought together again
-//! - `blobs`, `versions`: what is kept; `notice`: what others wrote; `apply`: how a change is made, and told after a crash
-//! - `undo`: changes taken back; `snapshot`: all files at a moment; `preview`: both, without a daemon; `authorship`: which
-//!   lines of the user would go with them
+//! - `blobs`, `history`: the versions; `noticed_change`: changes of other programs; `apply`: changes of ours, also
+//!   after a crash
+//! - `undo`: changes taken back; `snapshot`: all files at a moment; `preview`: both, without a daemon; `authorship`:
+//!   lines of the user that would go with them; `offline_forget`: forgetting without a daemon
 
 mod apply;
 mod authorship;
@@ -48,7 +49,7 @@ pub use history::{
     FileVersion, MEMORY_FILE, VersionFilter, VersionHistory, VersionId, VersionOrigin,
 };
 pub use merge::{MergeConflict, MergeResult, merge};
-pub use noticed_change::{MAX_NOTICED, NoticedChange};
+pub use noticed_change::{MAX_NOTICED_BYTES, NoticedChange};
 pub use offline_forget::forget_versions;
 pub use path::FilePath;
 pub use preview::MemoryPreview;
@@ -72,10 +73,10 @@ pub const MEMORY_FAULT_POINTS: &[&str] = &[
 ];
 
 /// Largest file that is read or written, in bytes: a hundred times a large Org file.
-pub const MAX_FILE: u64 = 64 << 20;
+pub const MAX_MEMORY_FILE_BYTES: u64 = 64 << 20;
 
 /// Files that lie beside others while they are replaced begin so. Watchers leave them alone.
-pub const TEMPORARY: &str = ".bridle-";
+pub const TEMPORARY_PREFIX: &str = ".bridle-";
 
 /// The hash of the bytes of a file.
 #[must_use]
@@ -171,7 +172,7 @@ pub struct MemoryStore {
     /// Held while files are changed: one change at a time.
     connection: Mutex<Connection>,
     /// Tells who has unsaved changes in a file.
-    buffers: OnceLock<Buffers>,
+    buffers: OnceLock<BufferOwners>,
     /// Tells which texts may be kept.
     keeps: OnceLock<KeepRule>,
     /// Files that were replaced a moment ago. Taken after the connection.
@@ -179,7 +180,7 @@ pub struct MemoryStore {
 }
 
 /// Tells who has unsaved changes in a file, by its whole path, as messages name them.
-pub type Buffers = Box<dyn Fn(&Path) -> Option<Box<str>> + Send + Sync>;
+pub type BufferOwners = Box<dyn Fn(&Path) -> Option<Box<str>> + Send + Sync>;
 
 /// Tells whether the text of a file may be kept as a version.
 pub type KeepRule = Box<dyn Fn(&FilePath, &[u8]) -> bool + Send + Sync>;
@@ -233,7 +234,7 @@ impl MemoryStore {
     }
 
     /// Says whom to ask about unsaved changes before a file is written; the first word on it counts.
-    pub fn mind_buffers(&self, buffers: Buffers) {
+    pub fn set_buffer_owners(&self, buffers: BufferOwners) {
         let _ = self.buffers.set(buffers);
     }
 

@@ -1,5 +1,5 @@
-//! What a caller hands to [`RecordStore::commit`](crate::RecordStore::commit): drafts of records and the small
-//! tables that must change in the same transaction. Plain data, checked when it is committed.
+//! Input of [`RecordStore::commit`](crate::RecordStore::commit): new records and the small tables that must change in
+//! the same transaction. Plain data, checked when it is committed.
 
 use std::borrow::Cow;
 use std::sync::Arc;

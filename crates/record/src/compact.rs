@@ -5,7 +5,7 @@
 //! neighbors still fit: it says which hash stood before the first, and passes for the last. A `compaction`
 //! record at the end of the chain vouches for it in the same transaction, so that nobody can put another in its
 //! place unnoticed. With the records go their salts, receipts and blobs, and with the last record of a forgotten
-//! session everything that was known of it. Called by the daemon's keeper step by step, between commits, and by
+//! session everything that was known of it. Called by the daemon's record writer step by step, between commits, and by
 //! commands while no daemon runs. Decision 0011 says why.
 
 pub(crate) mod apply;
@@ -20,7 +20,7 @@ use crate::database;
 use crate::error::StoreError;
 use crate::fault;
 use crate::forget::ForgetRequest;
-use crate::schema::{GUARDS, NO_GUARDS};
+use crate::schema::{DROP_GUARD_TRIGGERS, GUARD_TRIGGERS};
 use crate::writer::{CommitBatch, RecordStore};
 
 /// Kind of the daemon's record that vouches for those.
@@ -115,12 +115,12 @@ impl RecordStore {
             // Everything is to be found in one table alone.
             batch.settle()?;
             let connection = batch.connection();
-            connection.execute_batch(NO_GUARDS)?;
+            connection.execute_batch(DROP_GUARD_TRIGGERS)?;
             for run in &plan.runs {
                 apply::replace(connection, run, by)?;
                 fault::point("store.compact");
             }
-            connection.execute_batch(GUARDS)?;
+            connection.execute_batch(GUARD_TRIGGERS)?;
             vouch(batch, &plan.runs, by)
         });
         // Whatever the writer remembers of sessions may be gone.

@@ -16,7 +16,7 @@ pub const RECORD_FILE: &str = "record.db";
 const COMPANIONS: &[&str] = &["", "-wal", "-shm"];
 
 /// Wait for another process that holds a lock: it commits in milliseconds, unless it hangs.
-pub const BUSY: Duration = Duration::from_secs(5);
+pub const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Makes the file if need be, and lets nobody but its owner at it. SQLite gives the files that it
 /// makes beside it the same mode.

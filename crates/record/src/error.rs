@@ -1,5 +1,5 @@
-//! What can go wrong with the record, in one enum. Callers match on [`StoreError::Full`], [`StoreError::Busy`]
-//! and [`StoreError::Refused`]; the rest is for people to read.
+//! Errors of the record, in one enum. Callers match on [`StoreError::Full`], [`StoreError::Busy`] and
+//! [`StoreError::Refused`]; the rest is for people to read.
 
 use std::io;
 use std::path::PathBuf;

@@ -21,10 +21,11 @@ use crate::side_database::{self, SideFileKind};
 pub const SHELF_FILE: &str = "files.db";
 
 /// Kind of the database; its header says `brdf`.
-const KIND: SideFileKind = SideFileKind { file: SHELF_FILE, application: 0x6272_6466, version: 1 };
+const DATABASE_KIND: SideFileKind =
+    SideFileKind { file: SHELF_FILE, application: 0x6272_6466, version: 1 };
 
 /// Bytes of a name: nobody finds two files that have the same.
-const NAME: usize = 16;
+const NAME_BYTES: usize = 16;
 
 /// `secret` hides names. A row of `file` goes with its key; `secure_delete` overwrites both.
 const TABLES: &str = "
@@ -85,7 +86,7 @@ impl fmt::Debug for NewShelfFile<'_> {
 
 /// The name of a kept file: 32 hex digits as text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct ShelfFileName([u8; NAME]);
+pub struct ShelfFileName([u8; NAME_BYTES]);
 
 impl ShelfFileName {
     /// Reads a name; `None` if it does not have the form of one.
@@ -93,10 +94,10 @@ impl ShelfFileName {
     pub fn parse(text: &str) -> Option<Self> {
         let digits = text.as_bytes();
         let is_hex = |byte: &u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(byte);
-        if digits.len() != 2 * NAME || !digits.iter().all(is_hex) {
+        if digits.len() != 2 * NAME_BYTES || !digits.iter().all(is_hex) {
             return None;
         }
-        let mut name = [0; NAME];
+        let mut name = [0; NAME_BYTES];
         for (byte, pair) in name.iter_mut().zip(digits.chunks_exact(2)) {
             *byte = u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()?;
         }
@@ -153,7 +154,7 @@ impl FileShelf {
     /// # Errors
     /// [`StoreError::Foreign`] and [`StoreError::Newer`] leave the file as it is.
     pub fn open(dir: &Path) -> Result<Self, StoreError> {
-        let connection = side_database::open(dir, KIND, |begun| {
+        let connection = side_database::open(dir, DATABASE_KIND, |begun| {
             let secret: [u8; 32] = cipher::random()?;
             begun.execute_batch(TABLES)?;
             begun.execute("INSERT INTO meta (only, secret) VALUES (1, ?1)", [&secret[..]])?;
@@ -261,7 +262,7 @@ impl FileShelf {
         for part in [new.owner.as_bytes(), new.kind.as_bytes(), &new.sha256] {
             hasher.update(&length(part).to_le_bytes()).update(part);
         }
-        let mut name = [0; NAME];
+        let mut name = [0; NAME_BYTES];
         hasher.finalize_xof().fill(&mut name);
         ShelfFileName(name)
     }

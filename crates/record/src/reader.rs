@@ -24,7 +24,7 @@ use crate::spending::{self, BudgetUse};
 pub(crate) use opener::{OpenedBody, RecordOpener};
 
 /// Most records that one call returns, whatever its limit says.
-pub const MAX_PAGE: usize = 4096;
+pub const MAX_PAGE_RECORDS: usize = 4096;
 
 /// A page ends early once its bodies have this many bytes together.
 pub const MAX_PAGE_BYTES: usize = 8 << 20;
@@ -146,10 +146,10 @@ impl RecordReader {
         limit: usize,
     ) -> Result<Vec<Record>, StoreError> {
         let moment = self.moment()?;
-        let wanted = |raw: &RawRecord<'_>| {
+        let is_wanted = |raw: &RawRecord<'_>| {
             filter.kinds.is_empty() || filter.kinds.iter().any(|kind| kind.as_bytes() == raw.kind)
         };
-        let mut page = RecordPageReader::new(&moment, limit, &wanted);
+        let mut page = RecordPageReader::new(&moment, limit, &is_wanted);
         let (after, to) = (int(after.0), int(filter.to.map_or(u64::MAX, |to| to.0)));
         match &filter.session {
             None => {
@@ -235,7 +235,7 @@ impl RecordReader {
         if !is_full && let Some(row) = whose.row(&moment)? {
             gaps::fill_end(&mut records, session, after_seq, &row);
         }
-        Ok(gaps::fill(records, session, after_seq, limit.min(MAX_PAGE)))
+        Ok(gaps::fill(records, session, after_seq, limit.min(MAX_PAGE_RECORDS)))
     }
 
     /// All sessions, oldest first, forgotten ones included.
@@ -343,7 +343,7 @@ impl RecordReader {
 struct RecordPageReader<'a> {
     opener: RecordOpener<'a>,
     limit: usize,
-    wanted: &'a dyn Fn(&RawRecord<'_>) -> bool,
+    is_wanted: &'a dyn Fn(&RawRecord<'_>) -> bool,
     records: Vec<Record>,
     bytes: usize,
 }
@@ -352,15 +352,15 @@ impl<'a> RecordPageReader<'a> {
     fn new(
         moment: &'a Connection,
         limit: usize,
-        wanted: &'a dyn Fn(&RawRecord<'_>) -> bool,
+        is_wanted: &'a dyn Fn(&RawRecord<'_>) -> bool,
     ) -> Self {
-        let limit = limit.min(MAX_PAGE);
-        Self { opener: RecordOpener::new(moment), limit, wanted, records: Vec::new(), bytes: 0 }
+        let limit = limit.min(MAX_PAGE_RECORDS);
+        Self { opener: RecordOpener::new(moment), limit, is_wanted, records: Vec::new(), bytes: 0 }
     }
 
     /// Takes a record if it is wanted, and says whether there is room for another one.
     fn take(&mut self, raw: &RawRecord<'_>) -> Result<ControlFlow<()>, StoreError> {
-        if self.records.len() < self.limit && (self.wanted)(raw) {
+        if self.records.len() < self.limit && (self.is_wanted)(raw) {
             let record = self.opener.record(raw)?;
             self.bytes += record.body.text().map_or(0, str::len);
             self.records.push(record);
@@ -421,7 +421,7 @@ impl SessionChoice {
         take: &mut dyn FnMut(&RawRecord<'_>) -> Result<ControlFlow<()>, StoreError>,
     ) -> Result<(), StoreError> {
         let RecordStretch { numbers: range, after_seq } = stretch;
-        let wanted = |raw: &RawRecord<'_>| match (raw.stored, after_seq) {
+        let is_wanted = |raw: &RawRecord<'_>| match (raw.stored, after_seq) {
             (StoredBody::Compacted(_), after) => after.is_none() && range.contains(&raw.number),
             (_, None) => raw.session == self.id,
             (_, Some(after)) => raw.session == self.id && raw.seq > Some(*after),
@@ -431,11 +431,14 @@ impl SessionChoice {
                 session_ranges::runs(numbers.filter(|number| range.contains(number)))
             {
                 let run = first..=last;
-                let done =
-                    record_page::each_reaching(connection, &run, &mut |raw| match wanted(raw) {
+                let done = record_page::each_reaching(
+                    connection,
+                    &run,
+                    &mut |raw| match is_wanted(raw) {
                         true => take(raw),
                         false => Ok(ControlFlow::Continue(())),
-                    })?;
+                    },
+                )?;
                 if done.is_break() {
                     return Ok(done);
                 }

@@ -1,5 +1,5 @@
-//! What a record is once it is kept, and how records are asked for. Made by the reader; the writer's
-//! side is in `append`. Knows nothing of SQL.
+//! Records as readers get them, their numbers and hashes, and the filter that selects them. The writer's side is in
+//! `append`. Knows nothing of SQL.
 
 use std::fmt;
 

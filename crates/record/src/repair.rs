@@ -16,7 +16,7 @@ use rusqlite::{Connection, OpenFlags};
 
 use crate::append::{NewRecord, RecordAppend};
 use crate::chain_ends;
-use crate::database::{self, BUSY, RECORD_FILE, count};
+use crate::database::{self, BUSY_TIMEOUT, RECORD_FILE, count};
 use crate::error::StoreError;
 use crate::fault;
 use crate::forget::ForgetRequest;
@@ -29,13 +29,13 @@ use crate::version_links;
 use crate::writer::{RecordStore, StoreOptions};
 
 /// Folder in which the new file is built.
-const BUILDING: &str = "record.repairing";
+const BUILDING_FOLDER: &str = "record.repairing";
 
 /// Kind of the record that says what was done.
 pub const REPAIRED: &str = "repaired";
 
 /// Numbers in the body of one `forgot` record.
-const MAX_NUMBERS: usize = 1024;
+const MAX_NUMBERS_PER_RECORD: usize = 1024;
 
 /// Result of a repair, or of looking what one would do.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -87,7 +87,7 @@ pub fn repair(dir: &Path, by: &ForgetRequest) -> Result<RepairReport, StoreError
     if report.fault.is_none() {
         return Ok(report);
     }
-    let building = dir.join(BUILDING);
+    let building = dir.join(BUILDING_FOLDER);
     remove(&building)?;
     database::make_private(&building)?;
     build(&building, old, &report, by)?;
@@ -157,7 +157,7 @@ fn open_any(dir: &Path) -> Result<Connection, StoreError> {
     }
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(dir.join(RECORD_FILE), flags)?;
-    connection.busy_timeout(BUSY)?;
+    connection.busy_timeout(BUSY_TIMEOUT)?;
     connection.pragma_update(None, "trusted_schema", false)?;
     let tables = connection.query_row(
         "SELECT count(*) FROM sqlite_schema WHERE name IN ('record', 'session', 'salt', 'meta')",
@@ -194,29 +194,29 @@ fn build(
     if let Some((old, prefix)) = old {
         build::copy(&old, &prefix, report.lost() > 0, folder)?;
         let numbers: Vec<String> = prefix.unreadable.iter().map(ToString::to_string).collect();
-        for some in numbers.chunks(MAX_NUMBERS) {
+        for some in numbers.chunks(MAX_NUMBERS_PER_RECORD) {
             let body = format!("{}{}))", crate::forget::MANY_RECORDS, some.join(" "));
-            drafts.push(draft(body, crate::forget::KIND));
+            drafts.push(draft(body, crate::forget::FORGOT_KIND));
         }
         let firsts: Vec<String> = prefix.keyless.iter().map(ToString::to_string).collect();
-        for some in firsts.chunks(MAX_NUMBERS) {
+        for some in firsts.chunks(MAX_NUMBERS_PER_RECORD) {
             let body = format!("{}{}))", crate::forget::MANY_SESSIONS, some.join(" "));
-            drafts.push(draft(body, crate::forget::KIND));
+            drafts.push(draft(body, crate::forget::FORGOT_KIND));
         }
         let ranges: Vec<String> = prefix
             .unvouched
             .iter()
             .map(|(from, (to, digest))| format!("({from} {to} \"{digest}\")"))
             .collect();
-        for some in ranges.chunks(MAX_NUMBERS) {
+        for some in ranges.chunks(MAX_NUMBERS_PER_RECORD) {
             let body = format!("(:records 0 :ranges ({}))", some.join(" "));
             drafts.push(draft(body, crate::compact::COMPACTION));
         }
     }
     let lost = report.lost();
     let (kept, unreadable) = (report.kept.number, report.unreadable);
-    let said = format!("(:kept {kept} :lost {lost} :unreadable {unreadable})");
-    drafts.push(draft(said, REPAIRED));
+    let body = format!("(:kept {kept} :lost {lost} :unreadable {unreadable})");
+    drafts.push(draft(body, REPAIRED));
     let mut store = RecordStore::open(folder, &StoreOptions::default())?;
     store.commit(&[RecordAppend { drafts, ..RecordAppend::default() }])?;
     store.scrub()?;

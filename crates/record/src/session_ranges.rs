@@ -1,7 +1,7 @@
-//! Which records are of which session. A row of salts says so of its records, and when a block is full,
-//! one row of `place` of all since the last one. An index of the table of records would say the same; it
-//! cost an entry for each record, and a third of the pages that a commit writes. Written by the batch, read
-//! by the reader, compared with the records by `verify`.
+//! The sessions of records, as ranges of numbers. A row of salts names the sessions of its records, and when a block
+//! is full, one row of `place` those of all since the last one. An index of the table of records would say the same;
+//! it cost an entry for each record, and a third of the pages that a commit writes. Written by the batch, read by the
+//! reader, compared with the records by `verify`.
 
 use std::ops::{ControlFlow, RangeInclusive};
 
@@ -12,7 +12,7 @@ use crate::error::StoreError;
 use crate::varint;
 
 /// Session of records whose packed bytes are not as we write them: no session has this number.
-const NONE: i64 = -1;
+const NO_SESSION: i64 = -1;
 
 /// Settled rows within a range of numbers, the first of them perhaps from before it.
 macro_rules! settled_rows {
@@ -26,11 +26,12 @@ macro_rules! settled_rows {
         )
     };
 }
-pub(crate) const FORWARD: &str = settled_rows!("ASC");
-pub(crate) const BACKWARD: &str = settled_rows!("DESC");
+pub(crate) const PLACES_FORWARD: &str = settled_rows!("ASC");
+pub(crate) const PLACES_BACKWARD: &str = settled_rows!("DESC");
 
 /// Rows of records that are not settled yet.
-pub(crate) const LATER: &str = "SELECT first, sessions FROM salt WHERE first > ?1 ORDER BY first";
+pub(crate) const UNSETTLED_SALTS: &str =
+    "SELECT first, sessions FROM salt WHERE first > ?1 ORDER BY first";
 
 /// The sessions of some records, one after the other.
 pub(crate) fn pack(sessions: &[i64]) -> Vec<u8> {
@@ -70,7 +71,7 @@ impl Iterator for SessionRanges<'_> {
         self.rest = rest;
         let number = self.number;
         self.number = number.saturating_add(1);
-        Some((number, i64::try_from(session).unwrap_or(NONE)))
+        Some((number, i64::try_from(session).unwrap_or(NO_SESSION)))
     }
 }
 
@@ -85,7 +86,7 @@ pub(crate) fn settled(
     range: &RangeInclusive<i64>,
     take: &mut dyn FnMut(SessionRanges<'_>) -> Result<ControlFlow<()>, StoreError>,
 ) -> Result<ControlFlow<()>, StoreError> {
-    rows(connection, FORWARD, range, take)
+    rows(connection, PLACES_FORWARD, range, take)
 }
 
 /// Visits the settled records of a session, the last row first.
@@ -94,7 +95,7 @@ pub(crate) fn settled_backward(
     range: &RangeInclusive<i64>,
     take: &mut dyn FnMut(SessionRanges<'_>) -> Result<ControlFlow<()>, StoreError>,
 ) -> Result<ControlFlow<()>, StoreError> {
-    rows(connection, BACKWARD, range, take)
+    rows(connection, PLACES_BACKWARD, range, take)
 }
 
 fn rows(
@@ -117,7 +118,7 @@ fn rows(
 /// The numbers of a session's records that are not settled yet, from the rows of salts: those are small,
 /// the records themselves are not.
 pub(crate) fn later(connection: &Connection, session: i64) -> Result<Vec<i64>, StoreError> {
-    let mut statement = connection.prepare_cached(LATER)?;
+    let mut statement = connection.prepare_cached(UNSETTLED_SALTS)?;
     let mut rows = statement.query([settled_up_to(connection)?])?;
     let mut numbers = Vec::new();
     while let Some(row) = rows.next()? {

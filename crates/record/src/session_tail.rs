@@ -1,6 +1,6 @@
-//! The newest records, which the table of sessions does not count yet. Writing the row of every session
-//! in every commit cost as much as the records; so rows are brought up to date once a block, and whoever
-//! reads one adds what came since. Used by the writer when it opens, by the reader and by `verify`.
+//! The newest records of a session, which the table of sessions does not count yet. Writing the row of every session
+//! in every commit cost as much as the records; so rows are brought up to date once a block, and readers of a row add
+//! what came since. Used by the writer when it opens, by the reader and by `verify`.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;

@@ -1,5 +1,5 @@
-//! Room that the record takes: how many bytes, and for whom. Reads all of it; for `bridle record size`, and for
-//! whoever asks what forgetting would give back.
+//! Room that the record takes, in all and by session. Reads all of it; for `bridle record size`, and to tell what
+//! forgetting would give back.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -8,7 +8,7 @@ use std::path::Path;
 
 use rusqlite::{Connection, OptionalExtension};
 
-use crate::cipher::SALT;
+use crate::cipher::SALT_BYTES;
 use crate::database::{self, count};
 use crate::error::StoreError;
 use crate::reader::RecordReader;
@@ -96,7 +96,7 @@ impl SizeSums {
             }
             _ => 0,
         };
-        let bytes = (raw.bytes() + SALT) as u64 + blob;
+        let bytes = (raw.bytes() + SALT_BYTES) as u64 + blob;
         self.all.add(bytes);
         self.sessions.entry(raw.session).or_default().add(bytes);
         self.kinds.entry(raw.kind.to_vec()).or_default().add(bytes);

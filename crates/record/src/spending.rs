@@ -1,5 +1,5 @@
-//! What principals have used of their budgets, kept in the same transaction as the records that used it, so that
-//! a restart gives nobody a new one. How large a budget is, and how it refills, is the daemon's business.
+//! Use of budgets by principals, kept in the same transaction as the records that used it, so that a restart gives
+//! nobody a new one. The size of a budget, and how it refills, is the daemon's business.
 
 use rusqlite::{Connection, params};
 

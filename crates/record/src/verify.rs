@@ -1,6 +1,6 @@
-//! Is the record what was written? Reads all of it in order, recomputes every hash, opens every body,
-//! and names the first record that is wrong. Called by `log verify` through [`RecordReader::verify`]; takes
-//! no lock, so the daemon may write on.
+//! Verifying the record. Reads all of it in order, recomputes every hash, opens every body, and names the first
+//! record that is wrong. Called by `log verify` through [`RecordReader::verify`]; takes no lock, so the daemon may
+//! write on.
 
 mod places;
 
@@ -10,7 +10,7 @@ use std::ops::ControlFlow;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use self::places::TableCheck;
-use crate::cipher::SALT;
+use crate::cipher::SALT_BYTES;
 use crate::compact::apply::digest_of;
 use crate::compact::{COMPACTION, vouched_for};
 use crate::compacted_span::CompactedSpan;
@@ -24,7 +24,7 @@ use crate::session_ranges;
 use crate::session_tail::{self, SessionTail};
 
 /// Records looked at within one moment: long ones would keep the log from being shortened.
-const PAGE: i64 = 1024;
+const RECORDS_PER_STEP: i64 = 1024;
 
 /// Result of verifying a record without a flaw.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -117,7 +117,7 @@ pub(crate) fn sound_prefix(
 /// Records up to this one that share a part with one behind it.
 fn torn_off(connection: &Connection, last: i64) -> Result<Vec<i64>, StoreError> {
     let (mut opener, mut torn) = (RecordOpener::new(connection), Vec::new());
-    let near = last.saturating_sub(PAGE).max(1)..=last;
+    let near = last.saturating_sub(RECORDS_PER_STEP).max(1)..=last;
     let _ = record_page::each(connection, &near, &mut |raw| {
         if opener.shares_with(raw)?.is_some_and(|other| other > last) {
             torn.push(raw.number);
@@ -189,7 +189,7 @@ impl ChainCheck {
         let after = if self.last == 0 { i64::MIN } else { self.last };
         let (mut rows, begin) = (statement.query(params![after])?, self.last);
         let mut more = true;
-        while more && self.last - begin < PAGE {
+        while more && self.last - begin < RECORDS_PER_STEP {
             match rows.next()? {
                 Some(row) => {
                     let (first, records) = record_page::of_row(row)?;
@@ -397,7 +397,7 @@ impl ChainCheck {
         if raw.session == 0 && raw.kind == COMPACTION.as_bytes() {
             return self.vouch(text);
         }
-        if raw.session != 0 || raw.kind != forget::KIND.as_bytes() {
+        if raw.session != 0 || raw.kind != forget::FORGOT_KIND.as_bytes() {
             return;
         }
         if let Some(firsts) = text.strip_prefix(forget::MANY_SESSIONS.as_bytes()) {
@@ -470,7 +470,7 @@ impl ChainCheck {
             .query_row([], |row| Ok((row.get(0)?, row.get(1)?)))
             .optional()?
             .unwrap_or_default();
-        let salts = bytes / int(SALT as u64);
+        let salts = bytes / int(SALT_BYTES as u64);
         if first.saturating_add(salts) > self.last + 1 {
             return broken(self.last + 1, RecordFlaw::Missing);
         }

@@ -1,8 +1,8 @@
 //! Copies what is committed from the log beside the file into the file itself, while the writer goes on.
 //!
-//! Nothing depends on it: what is in the log is durable. Without it the writer copies by itself, inside
-//! of a commit, when the log has `FULL_LOG` bytes, and everybody who waits
-//! for that commit waits for a thousand scattered pages too. The daemon's keeper has a thread for it.
+//! Nothing depends on it: the log is durable. Without it the writer copies by itself, inside a commit, when the log
+//! has `FULL_LOG_BYTES` bytes, and everybody who waits for that commit waits for a thousand scattered pages too. The
+//! daemon's record writer has a thread for it.
 
 use std::fmt;
 use std::path::Path;

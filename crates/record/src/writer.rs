@@ -1,5 +1,5 @@
-//! The one writer. The daemon's keeper owns it; each [`commit`](RecordStore::commit) is one transaction,
-//! durable when it returns. How drafts become rows is in `writer/batch.rs`.
+//! The one writer. The daemon's record writer owns it; each [`commit`](RecordStore::commit) is one transaction,
+//! durable when it returns. `writer/batch.rs` turns records into rows.
 
 mod batch;
 mod known;
@@ -26,7 +26,7 @@ pub const MAX_BODY: usize = 256 << 20;
 
 /// Largest sealed body that is kept in its row, in bytes: a quarter of a page of the file. Larger ones are blobs,
 /// so that reading many records does not drag them along.
-pub const MAX_INLINE: usize = 4096;
+pub const MAX_INLINE_BODY_BYTES: usize = 4096;
 
 /// Options of opening the record for writing.
 #[derive(Debug, Clone, Default)]

@@ -268,8 +268,8 @@ impl Hub {
     }
 
     /// Who keeps the index of them.
-    pub(super) fn librarian(&self) -> Option<&AsyncMemexService> {
-        self.files.librarian()
+    pub(super) fn memex_service(&self) -> Option<&AsyncMemexService> {
+        self.files.memex_service()
     }
 
     pub(super) fn host_ref(&self) -> &Host {

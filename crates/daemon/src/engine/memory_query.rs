@@ -52,14 +52,14 @@ impl Hub {
         if !self.may(who, SessionAccess::Recall, &session, &who.name()) {
             return Err(self.forbid(who, RefusedAttempt::Recall));
         }
-        let eyes = if who.is_owner() { PrivateAccess::Owner } else { PrivateAccess::Public };
+        let access = if who.is_owner() { PrivateAccess::Owner } else { PrivateAccess::Public };
         match ask {
-            MemexQuestion::Logs(_) if eyes == PrivateAccess::Public => {
+            MemexQuestion::Logs(_) if access == PrivateAccess::Public => {
                 Err(self.forbid(who, RefusedAttempt::Recall))
             }
             MemexQuestion::Logs(limit) => self.logs(limit).await,
-            ask => match self.librarian() {
-                Some(librarian) => librarian.answer(ask, MemexAsker { eyes }).await,
+            ask => match self.memex_service() {
+                Some(service) => service.answer(ask, MemexAsker { access }).await,
                 None => Err(error_reply(&MemexRefusal::NoMemex)),
             },
         }

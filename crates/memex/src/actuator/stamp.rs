@@ -4,7 +4,7 @@
 use bridle_org::Moment;
 use bridle_sexp::Value;
 
-use super::with;
+use super::with_key;
 
 /// The payload with `:at`, if the time is a part of what it does and it has none.
 pub(super) fn stamped(payload: Value, now: i64) -> Value {
@@ -16,7 +16,7 @@ pub(super) fn stamped(payload: Value, now: i64) -> Value {
     if !is_timed || payload.get("at").is_some() {
         return payload;
     }
-    with(payload, "at", Value::str(stamp(now)))
+    with_key(payload, "at", Value::str(stamp(now)))
 }
 
 /// Such as `[2026-11-15 Sun 23:10]`.

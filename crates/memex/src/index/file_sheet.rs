@@ -1,7 +1,8 @@
-//! From the bytes of a file to its objects: the file and its headings, each with what can be asked about it.
+//! From the bytes of a file to its objects: the file and its headings, each with everything that can be asked about
+//! it.
 //!
-//! Called by the index, and again when text is shown. Pure. What is encrypted is a title here and nothing else; what
-//! is in private drawers is kept apart from the rest of the text.
+//! Called by the writer, and again when text is shown. Pure. An encrypted heading is a title here and nothing else;
+//! text of private drawers is kept apart from the rest.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -10,18 +11,18 @@ use bridle_org::{Document, Element, Heading, Kind, Planning, Property, Span, Tod
 
 use super::folder::MemexFolder;
 use super::org_timestamp::{self, OrgTimestamp, StampKind};
-use super::rules::{MAX_FACTS, MAX_HEADINGS, MAX_LABEL, MAX_TAGS, ObjectReach, ReadRules};
+use super::rules::{MAX_FACTS, MAX_HEADINGS, MAX_LABEL_BYTES, MAX_TAGS, ObjectReach, ReadRules};
 use super::scan::SkipReason;
 use super::tags::{BYTE_ORDER_MARK, FileTags, heading_tags};
 
 /// The tag of what `org-crypt` encrypts, with all below it.
-const CRYPT: &str = "crypt";
+const CRYPT_TAG: &str = "crypt";
 
 /// The tag of a project.
-const PROJECT: &str = "project";
+const PROJECT_TAG: &str = "project";
 
 /// First line of encrypted text.
-const PGP: &str = "-----BEGIN PGP MESSAGE-----";
+const PGP_BEGIN: &str = "-----BEGIN PGP MESSAGE-----";
 const PGP_END: &str = "-----END PGP MESSAGE-----";
 
 /// A hash of 32 bytes.
@@ -195,7 +196,7 @@ pub(crate) fn is_in_clear(memex: &MemexFolder, path: &str, bytes: &[u8]) -> bool
     let has = |wanted: &str| {
         bytes.windows(wanted.len()).any(|word| word.eq_ignore_ascii_case(wanted.as_bytes()))
     };
-    (has(CRYPT) || has("setupfile")) && FileSheet::of_file(memex, path, bytes).in_clear
+    (has(CRYPT_TAG) || has("setupfile")) && FileSheet::of_file(memex, path, bytes).in_clear
 }
 
 /// The hash of an object with these below it.
@@ -372,8 +373,8 @@ impl SheetWriter<'_> {
         for tag in own {
             let tag = label(tag);
             private |= self.rules.is_private_tag(&tag) || self.file_tags.has_member(&tag);
-            item.encrypted |= tag.eq_ignore_ascii_case(CRYPT);
-            is_project |= tag.eq_ignore_ascii_case(PROJECT);
+            item.encrypted |= tag.eq_ignore_ascii_case(CRYPT_TAG);
+            is_project |= tag.eq_ignore_ascii_case(PROJECT_TAG);
             let number = self.number(tag);
             if item.tags.len() < MAX_TAGS && !item.tags.contains(&number) {
                 item.tags.push(number);
@@ -433,10 +434,10 @@ impl SheetWriter<'_> {
         }
         stamps.truncate(MAX_FACTS);
         let below = self.bytes.get(body..section.end).unwrap_or_default();
-        let is_sealed = text.trim_start().starts_with(PGP);
+        let is_sealed = text.trim_start().starts_with(PGP_BEGIN);
         // What was written behind the message is not encrypted with it.
         let is_whole =
-            is_sealed && text.trim_end().ends_with(PGP_END) && text.matches(PGP).count() == 1;
+            is_sealed && text.trim_end().ends_with(PGP_END) && text.matches(PGP_BEGIN).count() == 1;
         let is_empty = text.trim().is_empty() && hidden.trim().is_empty();
         item.in_clear = item.encrypted && !is_empty && !(is_whole && hidden.trim().is_empty());
         self.sheet.in_clear |= item.in_clear;
@@ -474,7 +475,7 @@ fn properties(lines: &[Property<'_>]) -> Vec<(String, String)> {
         let value = label(line.value);
         let has_room = all.len() < MAX_FACTS;
         match all.iter_mut().find(|(known, _)| *known == name) {
-            Some((_, known)) if adds && known.len() < MAX_LABEL => {
+            Some((_, known)) if adds && known.len() < MAX_LABEL_BYTES => {
                 known.push(' ');
                 known.push_str(&value);
             }
@@ -490,7 +491,7 @@ fn properties(lines: &[Property<'_>]) -> Vec<(String, String)> {
 /// Short text as it is kept: UTF-8, and not longer than a label.
 pub(crate) fn label(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
-    let mut end = text.len().min(MAX_LABEL);
+    let mut end = text.len().min(MAX_LABEL_BYTES);
     while !text.is_char_boundary(end) {
         end -= 1;
     }

@@ -3,10 +3,10 @@
 //! line that fits counts. Asked by `scan`; knows nothing of files.
 
 /// Most lines that count; the rest is not looked at.
-const MAX_LINES: usize = 1000;
+const MAX_PATTERNS: usize = 1000;
 
 /// Longest line that counts, in bytes.
-const MAX_LINE: usize = 1024;
+const MAX_PATTERN_BYTES: usize = 1024;
 
 /// The lines of one file.
 #[derive(Clone, Debug, Default)]
@@ -23,7 +23,7 @@ struct IgnorePattern {
 impl IgnorePatterns {
     /// Reads the lines.
     pub(crate) fn read(text: &str) -> Self {
-        let lines = text.lines().take(MAX_LINES).filter(|line| line.len() <= MAX_LINE);
+        let lines = text.lines().take(MAX_PATTERNS).filter(|line| line.len() <= MAX_PATTERN_BYTES);
         Self(lines.filter_map(IgnorePattern::read).collect())
     }
 

@@ -7,9 +7,9 @@ use bridle_sexp::civil_date::{civil_from_days, days_from_civil};
 pub const WARNING_DAYS: i64 = 14;
 
 /// Most times that a date is repeated until it is beyond any span: months, from year 0 to year 9999.
-const MAX_MONTHS: i64 = 120_000;
+const MAX_REPEAT_MONTHS: i64 = 120_000;
 
-const DAY: i64 = 24 * 60;
+const DAY_MINUTES: i64 = 24 * 60;
 
 /// A minute of the wall clock, counted from the beginning of 1970.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -20,8 +20,9 @@ impl WallMinute {
     #[must_use]
     pub fn of_day(year: i64, month: u8, day: u8) -> Option<WallMinute> {
         let is_day = (1..=12).contains(&month) && day >= 1 && day <= days_in(year, month);
-        ((0..=9999).contains(&year) && is_day)
-            .then(|| WallMinute(days_from_civil(year, i64::from(month), i64::from(day)) * DAY))
+        ((0..=9999).contains(&year) && is_day).then(|| {
+            WallMinute(days_from_civil(year, i64::from(month), i64::from(day)) * DAY_MINUTES)
+        })
     }
 
     /// Reads `2026-11-15` or `2026-11-15 10:30`; a date alone is its first minute.
@@ -41,14 +42,14 @@ impl WallMinute {
     /// The last minute of its day.
     #[must_use]
     pub fn end_of_day(self) -> WallMinute {
-        WallMinute(self.0.div_euclid(DAY) * DAY + DAY - 1)
+        WallMinute(self.0.div_euclid(DAY_MINUTES) * DAY_MINUTES + DAY_MINUTES - 1)
     }
 }
 
 impl std::fmt::Display for WallMinute {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let (year, month, day) = civil_from_days(self.0.div_euclid(DAY));
-        let minutes = self.0.rem_euclid(DAY);
+        let (year, month, day) = civil_from_days(self.0.div_euclid(DAY_MINUTES));
+        let minutes = self.0.rem_euclid(DAY_MINUTES);
         write!(f, "{year:04}-{month:02}-{day:02}")?;
         if minutes == 0 { Ok(()) } else { write!(f, " {:02}:{:02}", minutes / 60, minutes % 60) }
     }
@@ -167,7 +168,7 @@ impl DateSpan {
         if let Some(every) = stamp.every_months.filter(|every| *every > 0) {
             let mut after = months_between(stamp.start, self.from).max(0) / every * every;
             for _ in 0..2 {
-                if after <= MAX_MONTHS && hits(add_months(stamp.start, after).0) {
+                if after <= MAX_REPEAT_MONTHS && hits(add_months(stamp.start, after).0) {
                     return true;
                 }
                 after += every;
@@ -179,7 +180,7 @@ impl DateSpan {
     /// Minutes before a date from which on it counts.
     pub(crate) fn lead(&self, stamp: &OrgTimestamp) -> i64 {
         match (self.warnings, stamp.kind) {
-            (true, StampKind::Deadline) => stamp.warning.unwrap_or(WARNING_DAYS * DAY),
+            (true, StampKind::Deadline) => stamp.warning.unwrap_or(WARNING_DAYS * DAY_MINUTES),
             _ => 0,
         }
     }
@@ -219,7 +220,7 @@ pub(crate) fn all(text: &[u8], most: usize) -> Vec<OrgTimestamp> {
 }
 
 /// Longest text between the brackets of a date, in bytes.
-const MAX_STAMP: usize = 128;
+const MAX_STAMP_BYTES: usize = 128;
 
 fn single(text: &[u8], kind: StampKind) -> Option<(OrgTimestamp, usize)> {
     let close = match text.first()? {
@@ -228,12 +229,12 @@ fn single(text: &[u8], kind: StampKind) -> Option<(OrgTimestamp, usize)> {
         _ => return None,
     };
     let WallMinute(day) = read_date(text.get(1..11)?)?;
-    let length = text.iter().take(MAX_STAMP).position(|byte| *byte == close)?;
+    let length = text.iter().take(MAX_STAMP_BYTES).position(|byte| *byte == close)?;
     let rest = std::str::from_utf8(text.get(11..length)?).ok()?;
     let mut stamp = OrgTimestamp {
         kind,
         start: WallMinute(day),
-        stop: WallMinute(day + DAY - 1),
+        stop: WallMinute(day + DAY_MINUTES - 1),
         every_minutes: None,
         every_months: None,
         warning: None,
@@ -246,7 +247,7 @@ fn single(text: &[u8], kind: StampKind) -> Option<(OrgTimestamp, usize)> {
         {
             stamp.warning = match unit(span) {
                 Some(RepeatUnit::Minutes(minutes)) => Some(minutes),
-                Some(RepeatUnit::Months(months)) => Some(months * 30 * DAY),
+                Some(RepeatUnit::Months(months)) => Some(months * 30 * DAY_MINUTES),
                 None => stamp.warning,
             };
         } else if word.starts_with(['+', '.']) {
@@ -292,8 +293,8 @@ fn unit(text: &str) -> Option<RepeatUnit> {
     let count = count.parse::<i64>().ok().filter(|count| (0..=100_000).contains(count))?;
     Some(match letter {
         "h" => RepeatUnit::Minutes(count * 60),
-        "d" => RepeatUnit::Minutes(count * DAY),
-        "w" => RepeatUnit::Minutes(count * 7 * DAY),
+        "d" => RepeatUnit::Minutes(count * DAY_MINUTES),
+        "w" => RepeatUnit::Minutes(count * 7 * DAY_MINUTES),
         "m" => RepeatUnit::Months(count),
         "y" => RepeatUnit::Months(count * 12),
         _ => return None,
@@ -324,7 +325,7 @@ fn days_in(year: i64, month: u8) -> u8 {
 
 fn months_between(from: WallMinute, to: WallMinute) -> i64 {
     let month = |moment: WallMinute| {
-        let (year, month, _) = civil_from_days(moment.0.div_euclid(DAY));
+        let (year, month, _) = civil_from_days(moment.0.div_euclid(DAY_MINUTES));
         year * 12 + month
     };
     month(to) - month(from)
@@ -332,11 +333,11 @@ fn months_between(from: WallMinute, to: WallMinute) -> i64 {
 
 /// Adds months to a date; a day that its month does not have counts into the next, as in Org.
 fn add_months(from: WallMinute, months: i64) -> WallMinute {
-    let (year, month, day) = civil_from_days(from.0.div_euclid(DAY));
+    let (year, month, day) = civil_from_days(from.0.div_euclid(DAY_MINUTES));
     let count = year * 12 + month - 1 + months;
     let (year, month) = (count.div_euclid(12), count.rem_euclid(12) + 1);
     let first = days_from_civil(year, month, 1);
-    WallMinute((first + day - 1) * DAY + from.0.rem_euclid(DAY))
+    WallMinute((first + day - 1) * DAY_MINUTES + from.0.rem_euclid(DAY_MINUTES))
 }
 
 #[cfg(test)]

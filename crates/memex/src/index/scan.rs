@@ -1,7 +1,7 @@
-//! Which Org files there are below a folder. Looks at names and sizes, opens nothing but `.bridleignore`.
+//! Listing the Org files below a folder. Looks at names and sizes, opens nothing but `.bridleignore`.
 //!
-//! Called by the index, and by whoever wants to know beforehand. Links are never followed: what they lead to is
-//! read where it is, or is not part of the Memex.
+//! Called by the index thread, and by the survey. Links are never followed: their target is read where it is, or is
+//! not part of the Memex.
 
 use std::fs::{self, DirEntry, Metadata};
 use std::io::{self, Read as _};
@@ -10,16 +10,16 @@ use std::path::Path;
 
 use super::folder::MemexFolder;
 use super::ignore_pattern::IgnorePatterns;
-use super::rules::{MAX_DEPTH, ReadRules};
+use super::rules::{MAX_FOLDER_DEPTH, ReadRules};
 
 /// The file of patterns, at the top.
 pub const IGNORE_FILE: &str = ".bridleignore";
 
 /// Bytes of it that are looked at.
-const MAX_IGNORE_FILE: u64 = 1 << 20;
+const MAX_IGNORE_FILE_BYTES: u64 = 1 << 20;
 
 /// Most entries of the list of what is not read; the rest is counted.
-pub const MAX_SKIPPED: usize = 10_000;
+pub const MAX_SKIPPED_PATHS: usize = 10_000;
 
 /// Facts that tell whether a file is still the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,7 +79,7 @@ pub enum SkipReason {
     TooManyHeadings,
     /// There are more files than [`ReadRules::max_files`].
     TooManyFiles,
-    /// The folder is deeper than [`MAX_DEPTH`].
+    /// The folder is deeper than [`MAX_FOLDER_DEPTH`].
     TooDeep,
     /// The file may not be read, or reading failed.
     Unreadable,
@@ -141,7 +141,7 @@ pub struct FolderScan {
     pub files: Vec<FoundFile>,
     /// The folders that were looked into, the top (an empty path) included.
     pub folders: Vec<String>,
-    /// Paths that are not read, the first [`MAX_SKIPPED`].
+    /// Paths that are not read, the first [`MAX_SKIPPED_PATHS`].
     pub skipped: Vec<SkippedPath>,
     /// Number of further paths that are not read.
     pub more_skipped: usize,
@@ -159,7 +159,7 @@ impl FolderScan {
     }
 
     fn skip(&mut self, path: String, why: SkipReason) {
-        match self.skipped.len() < MAX_SKIPPED {
+        match self.skipped.len() < MAX_SKIPPED_PATHS {
             true => self.skipped.push(SkippedPath { path, why }),
             false => self.more_skipped += 1,
         }
@@ -200,7 +200,7 @@ pub(crate) fn patterns(root: &Path) -> IgnorePatterns {
             return Ok(String::new());
         }
         let mut bytes = Vec::new();
-        fs::File::open(&path)?.take(MAX_IGNORE_FILE).read_to_end(&mut bytes)?;
+        fs::File::open(&path)?.take(MAX_IGNORE_FILE_BYTES).read_to_end(&mut bytes)?;
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     };
     IgnorePatterns::read(&read().unwrap_or_default())
@@ -220,7 +220,7 @@ impl MemexFolder {
             };
             for entry in entries.flatten() {
                 if let Some(inner) = look(&mut scan, (self.rules(), &patterns), &folder, &entry) {
-                    match depth < MAX_DEPTH {
+                    match depth < MAX_FOLDER_DEPTH {
                         true => open.push((inner, depth + 1)),
                         false => scan.skip(inner, SkipReason::TooDeep),
                     }

@@ -1,27 +1,27 @@
-//! What stands around a point of attention, within a budget: its text in full, what is near in less, the rest of the
-//! Memex in outline; and what was left out, in numbers. Used for prompts and by whoever wants an overview.
+//! View around a point of attention, within a budget: its text in full, the text near it in less, the rest of the
+//! Memex in outline; and the numbers of what was left out. Used for prompts and for an overview.
 
 use super::catalog::{MemexCatalog, MemexObject, ObjectKind};
 use super::outline::OutlineRequest;
-use super::query::MAX_PAGE;
+use super::query::MAX_PAGE_OBJECTS;
 use crate::index::rules::PrivateAccess;
 use bridle_record::StoreError;
 
 /// Tokens, unless said.
-pub const BUDGET: usize = 4000;
+pub const DEFAULT_FOCUS_TOKENS: usize = 4000;
 
 /// The least and the most tokens that can be asked for.
-pub const MIN_BUDGET: usize = 100;
-/// See [`MIN_BUDGET`].
-pub const MAX_BUDGET: usize = 200_000;
+pub const MIN_FOCUS_TOKENS: usize = 100;
+/// See [`MIN_FOCUS_TOKENS`].
+pub const MAX_FOCUS_TOKENS: usize = 200_000;
 
 /// Objects that are looked at beyond those that a budget has room for, and whatever the budget: 1,000 take a
 /// millisecond.
-const MORE_LOOKED_AT: usize = 1_000;
-const MAX_LOOKED_AT: usize = 20_000;
+const EXTRA_FOCUS_OBJECTS: usize = 1_000;
+const MAX_FOCUS_OBJECTS: usize = 20_000;
 
 /// The least that an object takes, in tokens.
-const LEAST: usize = 5;
+const MIN_TITLE_TOKENS: usize = 5;
 
 /// Levels of headings of other files that are shown.
 const FAR_LEVELS: u64 = 1;
@@ -31,7 +31,7 @@ const FAR_LEVELS: u64 = 1;
 pub struct FocusRequest {
     /// The key of an object or the path of a file; an empty one has the overview alone.
     pub at: String,
-    /// Tokens, as [`tokens`] counts them; 0 is [`BUDGET`].
+    /// Tokens, as [`tokens`] counts them; 0 is [`DEFAULT_FOCUS_TOKENS`].
     pub budget: usize,
 }
 
@@ -133,7 +133,7 @@ fn cost(object: &MemexObject) -> usize {
 
 /// Objects that are looked at for a budget.
 fn most(budget: usize) -> usize {
-    (budget / LEAST + MORE_LOOKED_AT).min(MAX_LOOKED_AT)
+    (budget / MIN_TITLE_TOKENS + EXTRA_FOCUS_OBJECTS).min(MAX_FOCUS_OBJECTS)
 }
 
 /// The beginning of a text that has so many tokens.
@@ -157,20 +157,23 @@ impl MemexCatalog {
     pub fn focus(
         &self,
         focus: &FocusRequest,
-        eyes: PrivateAccess,
+        access: PrivateAccess,
     ) -> Result<FocusView, StoreError> {
-        let budget =
-            if focus.budget == 0 { BUDGET } else { focus.budget.clamp(MIN_BUDGET, MAX_BUDGET) };
+        let budget = if focus.budget == 0 {
+            DEFAULT_FOCUS_TOKENS
+        } else {
+            focus.budget.clamp(MIN_FOCUS_TOKENS, MAX_FOCUS_TOKENS)
+        };
         let mut room = TokenRoom { parts: Vec::new(), used: 0, budget };
         let mut left = Vec::new();
         let at = match focus.at.as_str() {
             "" => None,
-            name => Some(self.object(name, eyes)?),
+            name => Some(self.object(name, access)?),
         };
         if let Some(at) = &at {
-            self.near(at, eyes, &mut room, &mut left)?;
+            self.near(at, access, &mut room, &mut left)?;
         }
-        self.far(at.as_ref(), eyes, &mut room, &mut left)?;
+        self.far(at.as_ref(), access, &mut room, &mut left)?;
         left.retain(|left: &OmittedObject| left.count > 0);
         Ok(FocusView { parts: room.parts, left, tokens: room.used, budget })
     }
@@ -179,7 +182,7 @@ impl MemexCatalog {
     fn near(
         &self,
         at: &MemexObject,
-        eyes: PrivateAccess,
+        access: PrivateAccess,
         room: &mut TokenRoom,
         left: &mut Vec<OmittedObject>,
     ) -> Result<(), StoreError> {
@@ -188,7 +191,7 @@ impl MemexCatalog {
             room.title(above, budget);
         }
         let mut cut = 0;
-        match self.text(at, eyes) {
+        match self.text(at, access) {
             Some(text) => cut += usize::from(!room.text(at.clone(), text, budget / 2)),
             None => {
                 room.title(at.clone(), budget);
@@ -202,13 +205,16 @@ impl MemexCatalog {
         }
         left.push(OmittedObject { what: "texts at the focus that are cut", count: cut });
         let (mut untold, mut unseen) = (0, 0);
-        let below =
-            OutlineRequest { under: at.key.clone(), limit: MAX_PAGE, ..OutlineRequest::default() };
-        self.each(below, eyes, most(budget), |object| {
+        let below = OutlineRequest {
+            under: at.key.clone(),
+            limit: MAX_PAGE_OBJECTS,
+            ..OutlineRequest::default()
+        };
+        self.each(below, access, most(budget), |object| {
             if object.id == at.id {
                 return;
             }
-            let text = self.text(&object, eyes).filter(|_| room.used < budget * 3 / 4);
+            let text = self.text(&object, access).filter(|_| room.used < budget * 3 / 4);
             let is_told = text.is_some_and(|text| {
                 let fits = room.used + cost(&object) + tokens(&text) <= budget * 3 / 4;
                 fits && room.text(object.clone(), text, budget * 3 / 4)
@@ -225,7 +231,7 @@ impl MemexCatalog {
         left.push(OmittedObject { what: "headings below the focus", count: unseen });
         let mut beside = 0;
         if let Some(parent) = self.above(at)?.last() {
-            for sibling in self.children(parent, eyes, MAX_PAGE)? {
+            for sibling in self.children(parent, access, MAX_PAGE_OBJECTS)? {
                 if sibling.id != at.id {
                     beside += usize::from(!room.title(sibling, budget * 15 / 16));
                 }
@@ -239,18 +245,18 @@ impl MemexCatalog {
     fn far(
         &self,
         at: Option<&MemexObject>,
-        eyes: PrivateAccess,
+        access: PrivateAccess,
         room: &mut TokenRoom,
         left: &mut Vec<OmittedObject>,
     ) -> Result<(), StoreError> {
         let (mut files, mut headings) = (0, 0);
         let far = OutlineRequest {
             depth: Some(FAR_LEVELS),
-            limit: MAX_PAGE,
+            limit: MAX_PAGE_OBJECTS,
             ..OutlineRequest::default()
         };
         let budget = room.budget;
-        let looked_at = self.each(far, eyes, most(budget), |object| {
+        let looked_at = self.each(far, access, most(budget), |object| {
             // Its own file is in view already.
             if at.is_some_and(|at| at.file == object.file) || object.done {
                 return;
@@ -280,13 +286,13 @@ impl MemexCatalog {
     fn each(
         &self,
         mut outline: OutlineRequest,
-        eyes: PrivateAccess,
+        access: PrivateAccess,
         most: usize,
         mut see: impl FnMut(MemexObject),
     ) -> Result<usize, StoreError> {
         let mut seen = 0;
         loop {
-            let page = self.outline(&outline, eyes)?;
+            let page = self.outline(&outline, access)?;
             for object in page.objects {
                 seen += 1;
                 see(object);

@@ -1,4 +1,4 @@
-//! What can be asked about the objects of the Memex, and what comes back: a page, and a cursor to the next.
+//! Queries for objects of the Memex, and their results: a page, and a cursor to the next.
 
 use std::fmt;
 
@@ -7,12 +7,12 @@ use crate::index::org_timestamp::DateSpan;
 use crate::index::rules::ObjectReach;
 
 /// Objects on a page, unless said, and at most.
-pub const PAGE: usize = 50;
-/// See [`PAGE`].
-pub const MAX_PAGE: usize = 500;
+pub const DEFAULT_PAGE_OBJECTS: usize = 50;
+/// See [`DEFAULT_PAGE_OBJECTS`].
+pub const MAX_PAGE_OBJECTS: usize = 500;
 
 /// Tags, keywords and properties in one question.
-pub const MAX_CONDITIONS: usize = 16;
+pub const MAX_QUERY_CONDITIONS: usize = 16;
 
 /// A question. All that is said must hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -39,7 +39,7 @@ pub struct MemexQuery {
     pub scope: Option<ObjectReach>,
     /// Below what it must be: the key of an object, the path of a file or a folder.
     pub under: Option<String>,
-    /// Objects on the page; 0 is [`PAGE`].
+    /// Objects on the page; 0 is [`DEFAULT_PAGE_OBJECTS`].
     pub limit: usize,
     /// Cursor of the page before.
     pub cursor: Option<QueryCursor>,

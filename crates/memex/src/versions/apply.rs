@@ -10,7 +10,9 @@ use super::error::MemoryError;
 use super::file_place::FileSpot;
 use super::file_swap::{AdjacentFile, SwapLeftover, SwapResult};
 use super::history::{self, ChangeEnd, LabeledVersion, VersionFilter, VersionId, VersionOrigin};
-use super::{ChangeCause, FileChange, FilePath, MemoryStore, RecordHash, TEMPORARY, hash_bytes};
+use super::{
+    ChangeCause, FileChange, FilePath, MemoryStore, RecordHash, TEMPORARY_PREFIX, hash_bytes,
+};
 use bridle_record::cipher;
 use bridle_record::fault;
 
@@ -102,7 +104,11 @@ impl MemoryStore {
     ///
     /// # Errors
     /// The past cannot be read.
-    pub fn told(&self, record: u64, files: &[FilePath]) -> Result<ChangeOutcome, MemoryError> {
+    pub fn outcome_of(
+        &self,
+        record: u64,
+        files: &[FilePath],
+    ) -> Result<ChangeOutcome, MemoryError> {
         let done = done(&self.lock(), Some(record))?;
         let is_done = files.iter().all(|path| done.contains(path));
         Ok(if is_done { ChangeOutcome::Done } else { ChangeOutcome::NotDone })
@@ -322,7 +328,7 @@ impl MemoryStore {
 /// A name to lie beside a file under, which nothing else has.
 pub(super) fn label() -> Result<String, MemoryError> {
     let random: [u8; 8] = cipher::random()?;
-    Ok(format!("{TEMPORARY}{:016x}", u64::from_le_bytes(random)))
+    Ok(format!("{TEMPORARY_PREFIX}{:016x}", u64::from_le_bytes(random)))
 }
 
 /// Files that were written for a record.

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use super::MAX_FILE;
+use super::MAX_MEMORY_FILE_BYTES;
 use super::merge::MergeConflict;
 use super::path::FilePath;
 
@@ -39,7 +39,7 @@ pub enum MemoryError {
         path: FilePath,
     },
     /// The file is too large.
-    #[error("`{path}` has more than {MAX_FILE} bytes")]
+    #[error("`{path}` has more than {MAX_MEMORY_FILE_BYTES} bytes")]
     TooLarge {
         /// The file.
         path: FilePath,

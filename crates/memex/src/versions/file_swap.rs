@@ -21,12 +21,12 @@ use rustix::io::Errno;
 
 use super::error::MemoryError;
 use super::file_place::FileSpot;
-use super::{FilePath, MAX_FILE, SeenContent, writers};
+use super::{FilePath, MAX_MEMORY_FILE_BYTES, SeenContent, writers};
 use bridle_record::RecordHash;
 use bridle_record::fault;
 
 /// Readings of a file that changes while it is read.
-const READINGS: usize = 5;
+const MAX_READINGS: usize = 5;
 
 /// Reads the file at a place.
 pub(super) fn read(spot: &FileSpot) -> Result<Option<SeenContent>, MemoryError> {
@@ -34,7 +34,7 @@ pub(super) fn read(spot: &FileSpot) -> Result<Option<SeenContent>, MemoryError> 
 }
 
 fn look(spot: &FileSpot, name: &OsString) -> Result<Option<(SeenContent, Stat)>, MemoryError> {
-    for _ in 0..READINGS {
+    for _ in 0..MAX_READINGS {
         let Some(file) = open(spot, name)? else { return Ok(None) };
         if let Some(read) = read_open(&spot.asked, &file)? {
             return Ok(Some(read));
@@ -67,10 +67,10 @@ pub(super) fn read_open(
     }
     seek(file, SeekFrom::Start(0)).map_err(&failed)?;
     let own = file.try_clone().map_err(|source| io(path, source))?;
-    let mut own = std::fs::File::from(own).take(MAX_FILE + 1);
+    let mut own = std::fs::File::from(own).take(MAX_MEMORY_FILE_BYTES + 1);
     let mut bytes = Vec::new();
     own.read_to_end(&mut bytes).map_err(|source| io(path, source))?;
-    if bytes.len() as u64 > MAX_FILE {
+    if bytes.len() as u64 > MAX_MEMORY_FILE_BYTES {
         return Err(MemoryError::TooLarge { path: path.clone() });
     }
     let after = fstat(file).map_err(&failed)?;

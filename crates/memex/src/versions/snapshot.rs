@@ -14,12 +14,12 @@ use bridle_record::database::{count, int};
 use bridle_record::valid_session_name;
 
 /// Files that a snapshot may have: several times a large collection.
-pub(super) const MAX_FILES: usize = 100_000;
+pub(super) const MAX_SNAPSHOT_FILES: usize = 100_000;
 
 /// Files that are kept in one transaction: others may write in between.
-const BATCH: usize = 64;
+const SNAPSHOT_BATCH_FILES: usize = 64;
 
-pub(super) const TABLE: &str = "
+pub(super) const SNAPSHOT_TABLES: &str = "
 CREATE TABLE snapshot (
   id        INTEGER PRIMARY KEY,
   name      TEXT NOT NULL UNIQUE,
@@ -78,7 +78,7 @@ impl MemoryStore {
         self.look_at_late(&self.lock(), at)?;
         let mut kept: Vec<(FilePath, RecordHash)> = Vec::new();
         let mut left_out = Vec::new();
-        for batch in self.root.files()?.chunks(BATCH) {
+        for batch in self.root.files()?.chunks(SNAPSHOT_BATCH_FILES) {
             let mut connection = self.lock();
             let begun = history::begin(&mut connection)?;
             for path in batch {
@@ -185,7 +185,7 @@ pub(super) fn rows(connection: &Connection) -> Result<Vec<SnapshotRow>, bridle_r
                (SELECT count(*) FROM snapshot_file WHERE snapshot = id) FROM snapshot ORDER BY id DESC
                LIMIT ?1";
     let mut statement = connection.prepare(sql)?;
-    let rows = statement.query_map([int(MAX_FILES as u64)], |row| {
+    let rows = statement.query_map([int(MAX_SNAPSHOT_FILES as u64)], |row| {
         Ok(SnapshotRow {
             name: row.get::<_, String>(0)?.into(),
             at: row.get(1)?,

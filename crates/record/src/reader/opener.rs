@@ -9,11 +9,11 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use super::ReceiptRow;
 use crate::append::MessageReceipt;
 use crate::chain::{self, SessionIdentity};
-use crate::cipher::{self, SALT, Salt, SealLabel, SealPlace, SessionKey};
+use crate::cipher::{self, SALT_BYTES, Salt, SealLabel, SealPlace, SessionKey};
 use crate::compacted_span::CompactedSpan;
 use crate::database::{self, count};
 use crate::error::StoreError;
-use crate::receipts::{self, ENTRY, MAX_RECEIPTS, ReceiptEntry};
+use crate::receipts::{self, MAX_RECEIPTS, RECEIPT_BYTES, ReceiptEntry};
 use crate::record::{Record, RecordBody, RecordNumber};
 use crate::record_page::{self, PageRecords, RawRecord, SharedPartPlace, StoredBody};
 use crate::session_ranges;
@@ -34,12 +34,12 @@ struct SaltRow(i64, Vec<u8>);
 impl SaltRow {
     fn of(&self, number: i64) -> Option<Salt> {
         let index = usize::try_from(number.checked_sub(self.0)?).ok()?;
-        self.1.as_chunks::<SALT>().0.get(index).copied()
+        self.1.as_chunks::<SALT_BYTES>().0.get(index).copied()
     }
 
     /// The record behind its own.
     fn end(&self) -> i64 {
-        self.0.saturating_add(database::int((self.1.len() / SALT) as u64))
+        self.0.saturating_add(database::int((self.1.len() / SALT_BYTES) as u64))
     }
 }
 
@@ -52,7 +52,7 @@ pub(super) const SALTS_FROM: &str = "SELECT first, salts FROM salt
     WHERE first >= (SELECT max(first) FROM salt WHERE first <= ?1) ORDER BY first LIMIT ?2";
 
 /// Records that may lie between two for somebody to be reading on: a row has at most as many salts.
-const NEAR: i64 = 64;
+const NEARBY_RECORDS: i64 = 64;
 
 /// A session, as far as its records need it.
 struct SessionSecrets {
@@ -352,7 +352,7 @@ impl<'c> RecordOpener<'c> {
             self.next = salts.end();
             self.salts.pop_front();
         }
-        let reads_on = (0..=NEAR).contains(&number.saturating_sub(self.next));
+        let reads_on = (0..=NEARBY_RECORDS).contains(&number.saturating_sub(self.next));
         let mut statement = self.connection.prepare_cached(SALTS_FROM)?;
         let rows = statement
             .query_map(params![number, if reads_on { ROWS_AHEAD } else { 1 }], |row| {
@@ -400,7 +400,7 @@ fn receipts_within(
     let mut entries = Vec::new();
     while let Some(row) = rows.next()? {
         let packed: Vec<u8> = row.get(0)?;
-        let read = packed.as_chunks::<ENTRY>().0.iter().map(ReceiptEntry::read);
+        let read = packed.as_chunks::<RECEIPT_BYTES>().0.iter().map(ReceiptEntry::read);
         entries.extend(read.filter(|entry| numbers.contains(&database::int(entry.number))));
     }
     Ok(entries)

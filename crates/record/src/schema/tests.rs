@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use rusqlite::{Connection, StatementStatus};
 
-use super::{FULL_LOG, PAGE, open_reader, open_writer};
+use super::{FULL_LOG_BYTES, PAGE_BYTES, open_reader, open_writer};
 use crate::database::{RECORD_FILE, companions};
 use crate::error::StoreError;
 
@@ -43,7 +43,7 @@ fn is_as_durable_as_it_must_be() {
 
 #[test]
 fn a_new_file_has_large_pages_and_an_old_one_keeps_its_own() {
-    for (before, page) in [(None, PAGE), (Some(4096), 4096)] {
+    for (before, page) in [(None, PAGE_BYTES), (Some(4096), 4096)] {
         let dir = tempfile::tempdir().unwrap();
         if let Some(before) = before {
             let old = Connection::open(dir.path().join(RECORD_FILE)).unwrap();
@@ -56,7 +56,7 @@ fn a_new_file_has_large_pages_and_an_old_one_keeps_its_own() {
                 connection.pragma_query_value(None, pragma, |row| row.get(0)).unwrap()
             };
             assert_eq!(ask("page_size"), page);
-            assert_eq!(ask("wal_autocheckpoint") * page, FULL_LOG);
+            assert_eq!(ask("wal_autocheckpoint") * page, FULL_LOG_BYTES);
         }
     }
 }

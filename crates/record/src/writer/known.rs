@@ -1,5 +1,5 @@
-//! What the writer remembers between commits: the head of the chain and the sessions it wrote to. A
-//! cache of what is in the file, thrown away whenever it may be wrong; never the truth.
+//! Facts that the writer remembers between commits: the head of the chain and the sessions it wrote to. A cache of
+//! the file, thrown away whenever it may be wrong; never the truth.
 
 use std::collections::HashMap;
 use std::ops::{ControlFlow, Index, IndexMut};
@@ -21,7 +21,7 @@ use crate::record_page;
 use crate::session_tail;
 
 /// Sessions remembered at most; beyond that all are looked up anew once their rows are written.
-const MAX_SESSIONS: usize = 4096;
+const MAX_REMEMBERED_SESSIONS: usize = 4096;
 
 /// Records looked at for the latest time: sessions write through one queue, so their times are mixed
 /// only as far as that is deep.
@@ -121,7 +121,7 @@ impl WriterCache {
 
     /// Forgets sessions if there are too many. Only when no row is behind.
     pub(crate) fn thin_out(&mut self) {
-        if self.sessions.len() > MAX_SESSIONS && self.behind.is_empty() {
+        if self.sessions.len() > MAX_REMEMBERED_SESSIONS && self.behind.is_empty() {
             self.sessions.clear();
             self.by_name.clear();
         }
