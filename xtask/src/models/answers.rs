@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 use bridle_models::{
-    CallIdPrefix, CodecName, CodecSettings, DeliveryMode, FailureKind, ModelMessage, ModelRequest,
-    ModelResponse, ResponseAssembler, SamplingOptions, StopReason, StreamDecoder, StreamEvent,
-    ToolChoice, decode_error, decode_response, encode_request,
+    CallIdPrefix, CodecName, CodecSettings, DeliveryMode, FailureKind, MessagePart, MessageRole,
+    ModelMessage, ModelRequest, ModelResponse, ResponseAssembler, ResultPart, SamplingOptions,
+    StopReason, StreamDecoder, StreamEvent, ToolChoice, ToolOutcome, ToolResult, decode_error,
+    decode_response, encode_request,
 };
 
 use super::http::{Answer, send};
@@ -209,6 +210,32 @@ fn llama_call(llama: &Server, codec: CodecName) -> Result<ReadAnswer> {
         ensure!(call.name == "get_weather", "{call:?}");
         ensure!(call.arguments.json().is_some(), "{call:?}");
     }
+    follow_up(llama, codec, &request, &response)?;
     let name = format!("llama.cpp {} tools", codec.as_str());
     Ok(ReadAnswer { name, codec, body: answer.body, response })
+}
+
+/// The server takes its call back, with a result: history is written as it reads it.
+fn follow_up(
+    llama: &Server,
+    codec: CodecName,
+    first: &ModelRequest,
+    response: &ModelResponse,
+) -> Result<()> {
+    let results = response.message.tool_calls().map(|call| {
+        MessagePart::ToolResult(ToolResult {
+            call_id: call.id.clone(),
+            name: call.name.clone(),
+            content: vec![ResultPart::Text("18 degrees".to_owned())],
+            outcome: ToolOutcome::Success,
+        })
+    });
+    let mut request = first.clone();
+    request.messages.push(response.message.clone());
+    request.messages.push(ModelMessage::of(MessageRole::User, results.collect()));
+    (request.tool_choice, request.max_output_tokens) = (ToolChoice::Automatic, Some(4));
+    let answer = ask(llama, codec, &request)?;
+    let end = read(codec, &request, &answer)?.end;
+    ensure!(end.is_ok(), "a result: {end:?}");
+    Ok(())
 }
