@@ -16,7 +16,7 @@ pub struct ModelResponse {
     pub reasoning: String,
     /// Token counts.
     pub usage: ModelUsage,
-    /// How it ended; an answer that failed in the middle keeps what had come.
+    /// End: a reason or a failure; an answer that failed in the middle keeps what had come.
     pub end: Result<StopReason, ProviderFailure>,
 }
 

@@ -17,7 +17,7 @@ use super::samples::weather_tool;
 use super::servers::Server;
 use crate::console::Console;
 
-/// What the mock server says and counts, see `mock_server.mjs`.
+/// Words of the mock server and its counts, see `mock_server.mjs`.
 const MOCK_TEXT: &str = "Grüße, ✓ and a text that is long enough to be cut into pieces.";
 const MOCK_CALLS: [&str; 2] = [r#"{"city":"Köln"}"#, r#"{"city":"Rome"}"#];
 const MOCK_TOKENS: (u64, u64) = (11, 7);
