@@ -54,7 +54,7 @@ const PACKAGES: &[Package] = &[
     Package {
         name: "elpa-package-lint",
         why: "the linter of Emacs packages",
-        sign: Sign::File("/usr/share/emacs/site-lisp/elpa-src/package-lint-0.16/package-lint.el"),
+        sign: Sign::File("/usr/share/doc/elpa-package-lint/copyright"),
     },
     Package { name: "texinfo", why: "the manual for Emacs", sign: Sign::Program("makeinfo") },
     Package { name: "python3", why: "the Python peer and client", sign: Sign::Program("python3") },

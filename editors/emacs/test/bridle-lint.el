@@ -10,19 +10,19 @@
 ;;; Code:
 
 (require 'cl-lib)
+(require 'checkdoc)
 
 (defun bridle-lint-checkdoc ()
   "Check the doc strings of the files on the command line; exit 1 at a fault."
-  (require 'checkdoc)
-  (let ((faults 0)
-        ;; It takes every word that ends in s for a verb.
-        (checkdoc-verb-check-experimental-flag nil)
-        (checkdoc-create-error-function
-         (lambda (text start _end &optional _unfixable)
-           (setq faults (1+ faults))
-           (message "%s:%d: %s" (buffer-file-name)
-                    (line-number-at-pos (or start (point-min))) text)
-           nil)))
+  (let* ((faults 0)
+         ;; It takes every word that ends in s for a verb.
+         (checkdoc-verb-check-experimental-flag nil)
+         (checkdoc-create-error-function
+          (lambda (text start _end &optional _unfixable)
+            (setq faults (1+ faults))
+            (message "%s:%d: %s" (buffer-file-name)
+                     (line-number-at-pos (or start (point-min))) text)
+            nil)))
     (dolist (file command-line-args-left)
       (with-current-buffer (find-file-noselect file)
         (checkdoc-current-buffer t)))
