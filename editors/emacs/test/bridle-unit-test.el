@@ -256,6 +256,21 @@
       (bridle-session--take session '(:type :EVENT :meta (:seq 3) :payload (:action :outcome :effect "s-1")))
       (should (equal '("s-2") done)))))
 
+(ert-deftest bridle-unit-what-is-said-again-keeps-its-order ()
+  (let ((session (bridle-unit-session)) (sent nil))
+    (cl-letf (((symbol-function 'bridle-wire-send)
+               (lambda (_ form) (push (bridle-get (bridle-get form :payload) :text) sent) t)))
+      (setf (bridle-session-connection session) 1)
+      (let ((first (bridle-session-prompt session "0")))
+        (bridle-session-prompt session "1")
+        ;; The place of what was answered is free for another.
+        (remhash (bridle-saying-id first) (bridle-session-sayings session)))
+      (bridle-session-prompt session "2")
+      (setq sent nil)
+      (setf (bridle-session-connection session) 2)
+      (bridle-session--say-due session)
+      (should (equal '("1" "2") (reverse sent))))))
+
 (ert-deftest bridle-unit-pieces-have-one-shape ()
   (should (equal '(:thought "turn-3" :channel "text" :offset nil :text "a")
                  (bridle-session--piece '(:action :delta :turn 3 :text "a"))))
