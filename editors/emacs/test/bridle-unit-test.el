@@ -336,6 +336,36 @@
     (bridle-test-until (string-match-p "^whole$" (bridle-test-transcript session)))
     (should-not (string-match-p "one two" (bridle-test-transcript session)))))
 
+(ert-deftest bridle-unit-what-comes-during-a-stream-stays ()
+  (bridle-test-with-peer
+    (bridle-test-peer-say "(:type :EVENT :payload (:action :delta :turn 1 :text \"half an\"))")
+    (bridle-test-peer-event 1 "(:action :outcome :effect \"h-1\" :outcome :done :result \"seen\")" ":id nil")
+    (bridle-test-peer-say "(:type :EVENT :payload (:action :delta :turn 1 :text \" answer\"))")
+    (bridle-test-until (string-match-p "=h-1=: done\n:RESULT:\n: seen\n:END:\n\\*\\* bridle …\nhalf an answer\n"
+                                       (bridle-test-transcript session)))
+    (bridle-test-peer-event 2 "(:status :success :action :message :text \"whole\")")
+    (bridle-test-until (string-match-p "^whole$" (bridle-test-transcript session)))
+    (should (string-match-p "=h-1=: done\n:RESULT:\n: seen\n:END:\n\\*\\* bridle\n"
+                            (bridle-test-transcript session)))))
+
+(ert-deftest bridle-unit-fontifying-keeps-keys-and-folds ()
+  (bridle-test-with-peer
+    (bridle-test-peer-say "(:type :REQUEST :id \"q\" :target :approval :meta (:session \"h\" :seq 1) :payload (:action :approve :approval \"q\" :question \"may I\" :risk :safe :target :emacs :hash \"x\" :wanted (:action :eval :code \"(+ 1 2)\")))")
+    (bridle-test-until (bridle-session-questions session))
+    (with-current-buffer (bridle-session-buffer session)
+      (font-lock-mode 1)
+      (font-lock-ensure)
+      (goto-char (point-min))
+      (search-forward "may I")
+      (should (eq #'bridle-allow (key-binding "a")))
+      (search-forward ":RESULT:")
+      (forward-line 1)
+      (should (invisible-p (point)))
+      (forward-line -1)
+      (bridle-org-tab)
+      (forward-line 1)
+      (should-not (invisible-p (point))))))
+
 (ert-deftest bridle-unit-keys-are-of-the-convention ()
   ;; C-c LETTER belongs to the user.
   (map-keymap (lambda (event _binding)
