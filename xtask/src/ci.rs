@@ -9,7 +9,9 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail};
 
 use crate::console::{Console, Run, root};
-use crate::{chaos, clients, emacs, layers, memory, peers, schemathesis, setup, siege, tidy, vectors};
+use crate::{
+    chaos, clients, emacs, layers, memory, peers, schemathesis, setup, siege, tidy, vectors,
+};
 
 pub(crate) const HELP: &str = "\
 usage: cargo xtask ci [STEP...]

@@ -69,8 +69,7 @@ fn sources() -> Result<Vec<PathBuf>> {
 pub(crate) fn compile(console: &Console) -> Result<PathBuf> {
     let folder = root().join("target/emacs/package");
     drop(fs::remove_dir_all(&folder));
-    fs::create_dir_all(&folder)
-        .with_context(|| format!("cannot make `{}`", folder.display()))?;
+    fs::create_dir_all(&folder).with_context(|| format!("cannot make `{}`", folder.display()))?;
     let mut copies = Vec::new();
     for source in sources()? {
         let copy = folder.join(source.file_name().context("a file has a name")?);
