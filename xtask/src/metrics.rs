@@ -87,7 +87,7 @@ fn measure(console: &Console) -> Result<Vec<Measure>> {
     // `script` gives it a terminal; what it draws goes nowhere.
     Run::new("script")
         .args(["-q", "-e", "-c", &command, "/dev/null"])
-        .env("TERM", "xterm-256color")
+        .env("TERM", "screen-256color")
         .env("BRIDLE_BIN", daemon())
         .env("BRIDLE_METRICS", &file)
         .output()?;
@@ -117,6 +117,9 @@ fn document(measures: &[Measure]) -> String {
          key would have waited. What Emacs spends on its own garbage collection is told beside it: no package \
          can be quicker than that. Results of four mebibytes come in parts, are read in steps, and are shown \
          by their beginning.\n\
+         - *Load*: a machine on which many more processes run than it has processors makes each of these \
+         numbers larger, the garbage collection of an Emacs that does nothing among them. Processor time does not \
+         count the waiting.\n\
          - *Opening*: from `M-x bridle` until the last turns are on the screen and text can be typed and sent; \
          earlier turns are fetched when asked for.\n",
         rows.join("\n")
