@@ -19,6 +19,7 @@ mod schemathesis;
 mod setup;
 mod siege;
 mod tidy;
+mod tour;
 mod vectors;
 
 use std::process::ExitCode;
@@ -52,6 +53,12 @@ const VERBS: &[TaskVerb] = &[
         summary: "house style: headers, lengths, links, vectors",
         help: tidy::HELP,
         run: tidy::run,
+    },
+    TaskVerb {
+        name: "tour",
+        summary: "docs/tour.md names the files that a traced request passes",
+        help: tour::HELP,
+        run: tour::run,
     },
     TaskVerb {
         name: "layers",
