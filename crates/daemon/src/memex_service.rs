@@ -7,8 +7,6 @@ use bridle_memex::{
     MAX_IDLE_READERS, MemexAsker, MemexQuestion, MemexRefusal, MemexService, MemexSetup,
 };
 use bridle_sexp::Value;
-use bridle_wire::OacpCode;
-use bridle_wire::oacp::{ErrorReply, MessagePath};
 use tokio::sync::Semaphore;
 
 /// The service of one Memex, and the reads of it that may run at once.
@@ -44,32 +42,16 @@ impl AsyncMemexService {
         &self,
         question: MemexQuestion,
         asker: MemexAsker,
-    ) -> Result<Value, ErrorReply> {
+    ) -> Result<Value, MemexRefusal> {
         // Never closed; if it were, reading at once would be right.
         let _read = self.reads.acquire().await;
         let service = Arc::clone(&self.service);
         match tokio::task::spawn_blocking(move || service.answer(&question, &asker)).await {
-            Ok(answer) => answer.map_err(|refusal| error_reply(&refusal)),
+            Ok(answer) => answer,
             Err(error) => {
                 tracing::error!(%error, "a question to the memex panicked");
-                Err(OacpCode::Internal.into())
+                Err(MemexRefusal::Internal)
             }
         }
-    }
-}
-
-/// Returns the error that a shell gets for a refusal.
-pub(crate) fn error_reply(refusal: &MemexRefusal) -> ErrorReply {
-    let because = |code| ErrorReply::because(code, refusal.to_string());
-    match refusal {
-        MemexRefusal::NoMemex => because(OacpCode::UnknownTarget),
-        MemexRefusal::NotFound(_) => because(OacpCode::UnknownId),
-        MemexRefusal::Field { key, .. } => {
-            let path = MessagePath::of(&["payload", key]);
-            ErrorReply { path, ..because(OacpCode::InvalidValue) }
-        }
-        MemexRefusal::Invalid(_) => because(OacpCode::InvalidValue),
-        MemexRefusal::Unavailable(_) => because(OacpCode::StoreUnavailable),
-        MemexRefusal::NotOurs => OacpCode::Internal.into(),
     }
 }

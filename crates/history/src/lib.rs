@@ -67,7 +67,7 @@ impl RecordHistory {
     pub fn open(dir: &Path) -> Result<RecordHistory, HistoryError> {
         match RecordReader::open(dir) {
             Ok(reader) => Ok(RecordHistory { reader, dir: dir.to_owned() }),
-            Err(bridle_record::StoreError::Missing { .. }) => {
+            Err(StoreError::Missing { .. }) => {
                 Err(HistoryError::NoRecord { dir: dir.to_owned() })
             }
             Err(error) => Err(error.into()),

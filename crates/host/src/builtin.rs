@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use bridle_loop::{
-    Proposal, ProposalAuthor, ReflexAdvice, RememberedRuling, SignalContext, Verdict,
+    Proposal, ProposalAuthor, ReflexAdvice, RememberedRuling, SensorClass, SignalContext, Verdict,
 };
 use bridle_sexp::Value;
 
@@ -54,14 +54,15 @@ impl BuiltinInput {
     /// Looks at the payload of a signal.
     pub(crate) fn of(payload: &Value) -> Self {
         let Some(sensor) = payload.get("sensor") else { return Self::Nothing };
-        if ["user-prompt", "user-input", "chat-message"].iter().any(|it| sensor.is_keyword(it)) {
-            return match payload.get("text") {
-                Some(Value::Str(text)) => Self::of_text(text),
-                _ => Self::Prose,
-            };
-        }
-        if !sensor.is_keyword("user-command") {
-            return Self::Nothing;
+        match SensorClass::matching(|name| sensor.is_keyword(name)) {
+            SensorClass::Prompt => {
+                return match payload.get("text") {
+                    Some(Value::Str(text)) => Self::of_text(text),
+                    _ => Self::Prose,
+                };
+            }
+            SensorClass::Command => {}
+            _ => return Self::Nothing,
         }
         match payload.get("command") {
             Some(Value::Keyword(command)) => Self::of_text(&command.name()),

@@ -16,7 +16,7 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use bridle_loop::{Draft, KeywordName, Proposal, SessionId, ThinkerFault};
+use bridle_loop::{Draft, KeywordName, Proposal, SensorClass, SessionId, ThinkerFault};
 use bridle_sexp::Value;
 
 use crate::builtin::BuiltinInput;
@@ -28,9 +28,6 @@ use template::{TemplateError, TemplateFiller};
 
 /// Uses of `:once` rules that are remembered, over all sessions; the oldest are forgotten first.
 pub(crate) const MAX_ONCE: usize = 16_384;
-
-/// Sensors that carry what a person has written.
-const PROMPTS: [&str; 3] = ["user-prompt", "user-input", "chat-message"];
 
 /// Rules of one file.
 #[derive(Debug)]
@@ -326,7 +323,8 @@ impl ScriptRule {
 
 fn prompt_text(payload: &Value) -> Option<&str> {
     let sensor = payload.get("sensor")?;
-    PROMPTS.iter().any(|name| sensor.is_keyword(name)).then(|| payload.get("text")?.as_str())?
+    let class = SensorClass::matching(|name| sensor.is_keyword(name));
+    (class == SensorClass::Prompt).then(|| payload.get("text")?.as_str())?
 }
 
 /// Which `:once` rules were used, by session.

@@ -18,6 +18,7 @@
 //! - `field`, `weight`: how all of it is written as S-expressions, and how large it is
 
 mod ids;
+mod sensor;
 
 mod limits;
 
@@ -71,5 +72,6 @@ pub use policy::{
     InvalidPolicies, JUDGE_STACK_BYTES, LOADER_STACK_BYTES, PolicyEntry, PolicyFacts, PolicyFault,
     PolicyFinding, PolicyRehearsal, PolicyVerdict, RecordedJudgment, SessionAccess, VisitedSession,
 };
+pub use sensor::SensorClass;
 pub use state::{HashedEntry, ScheduleFact, SessionState, SharedHistory};
 pub use step::step;

@@ -19,9 +19,8 @@ use bridle_record::{
     MessageReceipt, NewRecord, NewSessionRow, RecordAppend, RecordCause, RecordNumber, SharedPart,
 };
 use bridle_sexp::Value;
-use bridle_wire::OacpCode;
-use bridle_wire::oacp::ErrorReply;
 
+use super::error::{EngineError, EngineErrorCode};
 use super::guard::{GuardState, PolicyGuard};
 use super::inbound_message::{InboundMessage, MessageNewness};
 use super::inbox_item::{AnswerRoute, ApprovalAnswering, InboxItem};
@@ -74,11 +73,11 @@ pub(super) enum PostCommit {
     /// Somebody waits for what becomes of the answer of this number.
     Tell { seq: u64, back: AnswerRoute },
     /// A shell wants to know that its message is recorded.
-    Receipt { to: AttachmentId, id: Option<bridle_wire::oacp::MessageId>, seq: u64 },
+    Receipt { to: AttachmentId, id: Option<Value>, seq: u64 },
     /// A message came again: it has no answer of its own.
     Repeat { to: AttachmentId },
     /// A message is refused.
-    Refuse { inbound: Box<InboundMessage>, failure: ErrorReply },
+    Refuse { inbound: Box<InboundMessage>, failure: EngineError },
     /// An effect to carry out, and the draft of its intent; `None` for one that was left open.
     Carry { effect: Box<Effect>, draft: Option<usize> },
     /// An order whose start is recorded.
@@ -256,12 +255,12 @@ impl<'a> AppendBatch<'a> {
             return self.known(inbound, known, body);
         }
         if inbound.newness == MessageNewness::Repeat {
-            let failure = ErrorReply::because(OacpCode::UnknownId, NOT_KNOWN);
+            let failure = EngineError::because(EngineErrorCode::UnknownId, NOT_KNOWN);
             return self.after.push(PostCommit::Refuse { inbound, failure });
         }
         if !self.core.state.has_room_for(&inbound.signal) {
             // A receipt is for what was taken: this is new when it comes again.
-            let failure = ErrorReply::because(OacpCode::Overloaded, NO_ROOM);
+            let failure = EngineError::because(EngineErrorCode::Overloaded, NO_ROOM);
             return self.after.push(PostCommit::Refuse { inbound, failure });
         }
         self.register(offers);
@@ -269,7 +268,6 @@ impl<'a> AppendBatch<'a> {
             mut signal,
             attachment,
             ticket,
-            id,
             wants_receipt,
             load,
             answers,
@@ -291,6 +289,7 @@ impl<'a> AppendBatch<'a> {
             self.core.unanswered.insert(seq, message);
         }
         if wants_receipt {
+            let id = signal.id.clone();
             self.after.push(PostCommit::Receipt { to: attachment, id, seq });
         }
         self.after.push(PostCommit::Await {
@@ -329,11 +328,11 @@ impl<'a> AppendBatch<'a> {
         body: bridle_record::RecordHash,
     ) {
         if known.body != body {
-            let failure = ErrorReply::because(OacpCode::IdConflict, CONFLICT);
+            let failure = EngineError::because(EngineErrorCode::IdConflict, CONFLICT);
             self.after.push(PostCommit::Refuse { inbound, failure });
             return;
         }
-        let (to, id) = (inbound.attachment, inbound.id);
+        let (to, id) = (inbound.attachment, inbound.signal.id);
         if inbound.wants_receipt {
             self.after.push(PostCommit::Receipt { to, id, seq: known.seq });
         }

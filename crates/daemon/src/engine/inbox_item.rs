@@ -8,7 +8,7 @@ use bridle_loop::{
     WithdrawalReason,
 };
 use bridle_record::{ForgetRequest, ForgetResult, RecordNumber};
-use bridle_wire::oacp::MessageId;
+use bridle_sexp::Value;
 use tokio::sync::oneshot;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
@@ -73,7 +73,7 @@ pub(super) struct ApprovalAnswering {
 #[derive(Debug)]
 pub(super) enum AnswerRoute {
     /// A shell of the session, under the id of its message.
-    Shell(ReplyWaiter, Option<MessageId>),
+    Shell(ReplyWaiter, Option<Value>),
     /// Somebody who answered from elsewhere.
     To(oneshot::Sender<Arc<StreamEvent>>),
 }

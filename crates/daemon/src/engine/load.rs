@@ -10,8 +10,8 @@ use bridle_history::session_fold::{HistoryFold, fold};
 use bridle_loop::{ActuatorLocation, Effect, KeywordName, SessionId};
 use bridle_record::compact::COMPACTED;
 use bridle_record::{LoadedSessionRows, ReceiptRow, Record, RecordReader, StoreError};
-use bridle_wire::oacp::ErrorReply;
 
+use super::error::EngineError;
 use super::hub::Hub;
 use super::live_session::{GuardQuestion, ShellRequest};
 use super::loaded_session::{AdmittedMessage, LoadedSession, SessionReceipts};
@@ -39,7 +39,7 @@ pub(super) struct FoundSession {
 ///
 /// # Errors
 /// The record cannot be read.
-pub(super) async fn load(hub: &Arc<Hub>, id: &SessionId) -> Result<FoundSession, ErrorReply> {
+pub(super) async fn load(hub: &Arc<Hub>, id: &SessionId) -> Result<FoundSession, EngineError> {
     let (id, now, sets) = (id.clone(), hub.now(), Arc::clone(&hub.guard.sets));
     hub.readers.read(move |reader| read(HistoryFold { reader, sets: &sets }, id, now)).await
 }
@@ -53,7 +53,7 @@ pub(super) async fn page(
     session: SessionId,
     after: u64,
     most: usize,
-) -> Result<Vec<Arc<StreamEvent>>, ErrorReply> {
+) -> Result<Vec<Arc<StreamEvent>>, EngineError> {
     readers.read(move |reader| read_page(reader, &session, after, most)).await
 }
 

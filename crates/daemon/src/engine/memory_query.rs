@@ -11,13 +11,12 @@ use bridle_loop::{SessionAccess, SessionId};
 use bridle_memex::{MemexAsker, MemexQuestion, MemexRefusal, PrivateAccess, success};
 use bridle_record::{Record, RecordFilter, RecordNumber, RecordReader, StoreError};
 use bridle_sexp::Value;
-use bridle_wire::oacp::ErrorReply;
 
 use super::context_query::{Answering, QueryAnswer, QueryAsker};
+use super::error::{EngineError, EngineErrorCode};
 use super::hub::Hub;
 use super::refusals::RefusedAttempt;
 use crate::access::principal::Principal;
-use crate::memex_service::error_reply;
 
 /// The session that a question is asked from when the connection is in none.
 const NO_SESSION: &str = "recall";
@@ -33,9 +32,23 @@ const LOOKED_AT: u64 = 20_000;
 pub(super) fn answer(hub: Arc<Hub>, from: QueryAsker, payload: Value) -> Answering {
     Box::pin(async move {
         let QueryAsker { who, own, .. } = from;
-        let question = MemexQuestion::of(&payload).map_err(|refusal| error_reply(&refusal))?;
+        let question = MemexQuestion::of(&payload)?;
         hub.recall(&who, question, own).await.map(QueryAnswer::from)
     })
+}
+
+impl From<MemexRefusal> for EngineError {
+    fn from(refusal: MemexRefusal) -> EngineError {
+        let because = |code| EngineError::because(code, refusal.to_string());
+        match refusal {
+            MemexRefusal::NoMemex => because(EngineErrorCode::UnknownTarget),
+            MemexRefusal::NotFound(_) => because(EngineErrorCode::UnknownId),
+            MemexRefusal::Field { key, .. } => EngineError::invalid(key, refusal.to_string()),
+            MemexRefusal::Invalid(_) => because(EngineErrorCode::InvalidValue),
+            MemexRefusal::Unavailable(_) => because(EngineErrorCode::StoreUnavailable),
+            MemexRefusal::Internal => EngineErrorCode::Internal.into(),
+        }
+    }
 }
 
 impl Hub {
@@ -45,7 +58,7 @@ impl Hub {
         who: &Principal,
         ask: MemexQuestion,
         own: Option<SessionId>,
-    ) -> Result<Value, ErrorReply> {
+    ) -> Result<Value, EngineError> {
         let nowhere = || SessionId::parse(NO_SESSION).expect("letters are a name");
         let session = own.unwrap_or_else(nowhere);
         // It is their own session: others are not let into it.
@@ -59,14 +72,14 @@ impl Hub {
             }
             MemexQuestion::Logs(limit) => self.logs(limit).await,
             ask => match self.memex_service() {
-                Some(service) => service.answer(ask, MemexAsker { access }).await,
-                None => Err(error_reply(&MemexRefusal::NoMemex)),
+                Some(service) => Ok(service.answer(ask, MemexAsker { access }).await?),
+                None => Err(MemexRefusal::NoMemex.into()),
             },
         }
     }
 
     /// The latest that the daemon has recorded about itself, the oldest of it first.
-    async fn logs(&self, limit: usize) -> Result<Value, ErrorReply> {
+    async fn logs(&self, limit: usize) -> Result<Value, EngineError> {
         let head = self.head.load(Ordering::Relaxed);
         let records = self.readers.read(move |reader| latest(reader, head, limit)).await?;
         let entries = records.iter().map(|record| {

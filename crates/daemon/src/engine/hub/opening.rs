@@ -12,11 +12,9 @@ use bridle_memex::{
     RollbackChoice, WatchSettings, is_in_clear,
 };
 use bridle_sexp::Value;
-use bridle_wire::OacpCode;
-use bridle_wire::oacp::ErrorReply;
 
 use super::super::clock::MonotonicClock;
-use super::super::context_query::invalid;
+use super::super::error::{EngineError, EngineErrorCode};
 use super::super::guard::protected;
 use super::super::unsaved_buffers::UnsavedBuffers;
 use super::Hub;
@@ -195,33 +193,35 @@ impl Hub {
         self: &Arc<Hub>,
         path: &str,
         by: &str,
-    ) -> Result<Value, ErrorReply> {
+    ) -> Result<Value, EngineError> {
         let _alone = self.files.opening.lock().await;
         let (hub, path) = (Arc::clone(self), PathBuf::from(path));
         let opened = tokio::task::spawn_blocking(move || hub.open_folder(&path)).await;
         let folder = opened.map_err(|error| {
             tracing::error!(%error, "opening a memex broke off");
-            ErrorReply::from(OacpCode::Internal)
+            EngineError::from(EngineErrorCode::Internal)
         })??;
         tracing::info!(by, "a memex is open");
         Ok(Value::str(folder))
     }
 
-    fn open_folder(&self, path: &Path) -> Result<String, ErrorReply> {
+    fn open_folder(&self, path: &Path) -> Result<String, EngineError> {
         let real = path.is_absolute().then(|| path.canonicalize().ok()).flatten();
-        let real = real.filter(|real| real.is_dir()).ok_or_else(|| invalid("path", NO_FOLDER))?;
+        let real = real
+            .filter(|real| real.is_dir())
+            .ok_or_else(|| EngineError::invalid("path", NO_FOLDER))?;
         let name = real.display().to_string();
         match self.files.memory() {
             Some(open) if open.root() == real => return Ok(name),
             Some(_) => {
                 let text = "another memex is open; it is exchanged when the daemon starts again";
-                return Err(invalid("path", text));
+                return Err(EngineError::invalid("path", text));
             }
             None => {}
         }
         self.files.open_later(&real, self).map_err(|error| {
             tracing::warn!(%error, "a memex cannot be opened");
-            invalid("path", format!("the folder cannot be a memex: {error}"))
+            EngineError::invalid("path", format!("the folder cannot be a memex: {error}"))
         })?;
         Ok(name)
     }
