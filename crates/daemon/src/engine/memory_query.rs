@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use super::context_query::{Answering, QueryAnswer, QueryAsker};
-use super::error::EngineError;
+use super::error::{EngineError, EngineErrorCode};
 use super::hub::Hub;
 use super::refusals::RefusedAttempt;
 use crate::access::principal::Principal;
@@ -38,10 +38,23 @@ const LOOKED_AT: u64 = 20_000;
 pub(super) fn answer(hub: Arc<Hub>, from: QueryAsker, payload: Value) -> Answering {
     Box::pin(async move {
         let QueryAsker { who, own, .. } = from;
-        let question =
-            MemexQuestion::of(&payload).map_err(|refusal| EngineError::from(&refusal))?;
+        let question = MemexQuestion::of(&payload)?;
         hub.recall(&who, question, own).await.map(QueryAnswer::from)
     })
+}
+
+impl From<MemexRefusal> for EngineError {
+    fn from(refusal: MemexRefusal) -> EngineError {
+        let because = |code| EngineError::because(code, refusal.to_string());
+        match refusal {
+            MemexRefusal::NoMemex => because(EngineErrorCode::UnknownTarget),
+            MemexRefusal::NotFound(_) => because(EngineErrorCode::UnknownId),
+            MemexRefusal::Field { key, .. } => EngineError::invalid(key, refusal.to_string()),
+            MemexRefusal::Invalid(_) => because(EngineErrorCode::InvalidValue),
+            MemexRefusal::Unavailable(_) => because(EngineErrorCode::StoreUnavailable),
+            MemexRefusal::Internal => EngineErrorCode::Internal.into(),
+        }
+    }
 }
 
 impl Hub {
@@ -65,8 +78,8 @@ impl Hub {
             }
             MemexQuestion::Logs(limit) => self.logs(limit).await,
             ask => match self.memex_service() {
-                Some(service) => service.answer(ask, MemexAsker { access }).await,
-                None => Err(EngineError::from(&MemexRefusal::NoMemex)),
+                Some(service) => Ok(service.answer(ask, MemexAsker { access }).await?),
+                None => Err(MemexRefusal::NoMemex.into()),
             },
         }
     }
