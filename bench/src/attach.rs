@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
-use bridle_store::{NewRecord, NewSessionRow, RecordAppend, RecordStore, StoreOptions};
+use bridle_record::{NewRecord, NewSessionRow, RecordAppend, RecordStore, StoreOptions};
 
 use crate::Options;
 use crate::report::{Bound, Cell, Table, Verdict};
@@ -20,7 +20,7 @@ use crate::stats::Spread;
 /// The large record: at least this many bytes on disk.
 const RECORD_BYTES: u64 = 1 << 30;
 
-/// Its sessions and the size of its bodies, in bytes.
+/// Number of sessions in it.
 const SESSIONS: usize = 1_000;
 const BODY_BYTES: usize = 2_000;
 

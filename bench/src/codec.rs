@@ -7,13 +7,13 @@ use bridle_sexp::{Reader, Tape};
 use bridle_wire::frame::{DecodeStep, DecoderOptions, FrameDecoder};
 use bridle_wire::oacp::health::HealthCheck;
 
-/// What the daemon answers to a health check, in its frame.
+/// Answer of the daemon to a health check, in its frame.
 const ANSWER: &[u8] = b"000036(:type :health-response :status :healthy :checked-p t)";
 
 /// A health check in its plain spelling, in its frame.
 pub const PLAIN_CHECK: &[u8] = b"000015(:type :health-check)";
 
-/// The same check in a spelling that has to be read.
+/// A health check in a spelling that has to be read.
 pub const OTHER_CHECK: &[u8] = b"000015(:Type :health-check)";
 
 /// Answers every health check in `input`; returns how many there were.

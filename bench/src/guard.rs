@@ -157,7 +157,7 @@ fn policy(number: usize, actions: usize) -> String {
     )
 }
 
-/// The same, said so that only Cedar can tell, in both questions.
+/// A condition that only Cedar can judge, in both questions.
 fn opaque(number: usize) -> String {
     let name = if number == 0 { "ev*l".to_owned() } else { format!("tool-{number}*") };
     format!(
@@ -166,7 +166,7 @@ fn opaque(number: usize) -> String {
     )
 }
 
-/// What it takes to have a set: read, checked, its examples run.
+/// Measures what a set costs: read, checked, its examples run.
 fn load(options: &Options, built_in: Duration, tables: &mut Vec<Table>) -> Result<()> {
     let mut table = Table::new("Having a set of policies (ms)", ["set", "median", "lowest"]);
     let ms = built_in.as_secs_f64() * 1e3;

@@ -12,11 +12,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
-use bridle_store::memex::{
+use bridle_memex::{
     DateSpan, FocusRequest, MemexCatalog, MemexFolder, MemexIndex, MemexQuery, OutlineRequest,
     PrivateAccess, ReadRules, SearchText, WallMinute,
 };
-use bridle_store::{NewRecord, NewSessionRow, RecordAppend, RecordStore, StoreOptions};
+use bridle_record::{NewRecord, NewSessionRow, RecordAppend, RecordStore, StoreOptions};
 
 use crate::Options;
 use crate::report::{Cell, Table, Verdict};
@@ -41,7 +41,7 @@ const RSS_MIB: f64 = 150.0;
 /// Time for which commits are timed without indexing; with it, they are for as long as it takes.
 const QUIET: Duration = Duration::from_secs(10);
 
-/// How many times as long a commit may take with it.
+/// Factor by which a commit may take longer with it.
 const COMMIT_RATIO: f64 = 1.2;
 
 /// Makes the folder and measures everything in turn.
@@ -106,7 +106,7 @@ const KINDS: [&str; 16] = [
 /// Questions of each kind.
 const ROUNDS: usize = 200;
 
-/// What was measured: seconds, milliseconds in order, MiB.
+/// Measurements: seconds, milliseconds in order, MiB.
 struct Measured {
     indexed: f64,
     reopened: f64,
@@ -142,7 +142,7 @@ impl Measured {
         table
     }
 
-    /// What each kind of question takes.
+    /// Table of the time for each kind of question.
     fn questions(&self) -> Table {
         let mut table =
             Table::new("Questions to the Memex", ["question", "median, ms", "p99, ms", "most, ms"]);
@@ -357,7 +357,7 @@ fn commits(state: &Path, is_over: impl Fn() -> bool) -> Result<Vec<f64>> {
     Ok(samples)
 }
 
-/// The same while the index is made anew by a thread that has the librarian's priority.
+/// Measures questions while a thread of the librarian's priority makes the index anew.
 fn while_indexing(memex: &Arc<MemexFolder>, state: &Path) -> Result<Vec<f64>> {
     let directory = tempfile::tempdir_in(state)?;
     let over = AtomicBool::new(false);

@@ -5,7 +5,7 @@
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use bridle_store::{
+use bridle_record::{
     MessageReceipt, NewRecord, NewSessionRow, RecordAppend, RecordStore, StoreOptions, hash_text,
 };
 

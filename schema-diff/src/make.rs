@@ -55,7 +55,7 @@ pub(crate) fn cases(direction: SchemaDirection) -> Vec<Case> {
     cases
 }
 
-/// What stands for a key that is there twice, which no tree of values can hold.
+/// Text for a key that is there twice, which no tree of values can hold.
 const TWICE: &str = "\"there twice\":\"\"";
 
 fn case(message: Value, changes: Vec<Change>) -> Case {
@@ -63,7 +63,7 @@ fn case(message: Value, changes: Vec<Change>) -> Case {
     Case { text, changes }
 }
 
-/// What is done to a place.
+/// Change to a place.
 #[derive(Clone)]
 enum Spoil {
     Replace(Value),

@@ -8,7 +8,7 @@ use std::time::Instant;
 use anyhow::{Result, anyhow, ensure};
 use bridle_history::RecordHistory;
 use bridle_loop::{DEFAULT_POLICY, GuardPolicies};
-use bridle_store::{NewRecord, NewSessionRow, RecordAppend, RecordStore, StoreOptions};
+use bridle_record::{NewRecord, NewSessionRow, RecordAppend, RecordStore, StoreOptions};
 
 use super::org;
 use crate::Options;

@@ -2,11 +2,10 @@
 //!
 //! Called by `bridle effects`. Reads the intents, starts and outcomes of the record and nothing else.
 
-use std::collections::HashMap;
-
 use bridle_loop::{IntentBody, Outcome, OutcomeBody, RecordKind};
+use bridle_record::{Record, RecordFilter, RecordNumber};
 use bridle_sexp::Value;
-use bridle_store::{Record, RecordFilter, RecordNumber};
+use std::collections::HashMap;
 
 use super::record_source::{kind_of, of_kinds};
 use super::{HistoryError, PAGE_RECORDS, RecordHistory, record_body};

@@ -34,12 +34,12 @@ pub mod session_fold;
 pub mod upkeep;
 pub mod why;
 
-use std::path::{Path, PathBuf};
-
-pub use bridle_store::{
+pub use bridle_record::{
     ChainHead, Record, RecordBody, RecordNumber, SessionRow, StoreError, VerifyReport,
 };
-use bridle_store::{RecordFilter, RecordReader};
+use bridle_record::{RecordFilter, RecordReader};
+use std::path::{Path, PathBuf};
+
 pub use error::HistoryError;
 use record_source::RecordSource;
 

@@ -3,13 +3,12 @@
 //!
 //! The copy is not the record: what is forgotten later stays in it.
 
+use bridle_loop::RecordKind;
+use bridle_record::RecordNumber;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
-
-use bridle_loop::RecordKind;
-use bridle_store::RecordNumber;
 
 use super::list::{RecordFormat, write_record, write_start};
 use super::record_source::kind_of;

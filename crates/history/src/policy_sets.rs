@@ -2,11 +2,10 @@
 //!
 //! An event names the policies that its session is judged by from then on; whoever folds events needs them.
 
-use std::sync::{Arc, Mutex, PoisonError};
-
 use bridle_host::policy_load;
 use bridle_loop::{GuardPolicies, PolicyBody, PolicyHash, RecordKind};
-use bridle_store::{RecordFilter, RecordNumber, StoreError};
+use bridle_record::{RecordFilter, RecordNumber, StoreError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::record_source::{RecordSource, of_kinds};
 use crate::session_fold::parse;

@@ -4,11 +4,10 @@
 //! a long text is not kept again. Who wants to show or to judge it again gets it back here, from
 //! the record that the decision follows from.
 
-use bridle_loop::{DecidedBody, ProposalsBody};
-use bridle_sexp::Value;
-use bridle_store::{Record, RecordBody};
-
 use super::{HistoryError, RecordHistory, record_body};
+use bridle_loop::{DecidedBody, ProposalsBody};
+use bridle_record::{Record, RecordBody};
+use bridle_sexp::Value;
 
 impl RecordHistory {
     /// The body of a decision, with the payload where it names a proposal. A forgotten proposal leaves the

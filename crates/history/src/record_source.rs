@@ -7,7 +7,7 @@ use std::fmt::Debug;
 use std::path::Path;
 
 use bridle_loop::RecordKind;
-use bridle_store::{
+use bridle_record::{
     ChainHead, Record, RecordFilter, RecordNumber, RecordReader, RecordSize, SessionRow,
     StoreError, VerifyReport,
 };

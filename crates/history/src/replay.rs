@@ -3,14 +3,13 @@
 //! Nothing is carried out. What the record says is expected; what `step` gives today is got. The
 //! first difference ends it: after one, the rest means nothing.
 
-use std::collections::{HashMap, VecDeque};
-
 use bridle_loop::{
     CompactedBody, Effect, Event, FinishBody, MarkBody, PromptBody, RecordClass, RecordKind,
     SessionId, SessionState, UnixMillis,
 };
+use bridle_record::{Record, hash_text};
 use bridle_sexp::Value;
-use bridle_store::{Record, hash_text};
+use std::collections::{HashMap, VecDeque};
 
 use super::{HistoryError, RecordHistory, RecordSelection, record_body};
 use crate::policy_sets::PolicySetCache;

@@ -7,8 +7,8 @@
 #[cfg(doc)]
 use bridle_loop::RecordKind;
 use bridle_loop::{Effects, Event, SessionId, SessionState, UnixMillis, step};
+use bridle_record::{LoadedSessionRows, Record, StoreError};
 use bridle_sexp::Value;
-use bridle_store::{LoadedSessionRows, Record, StoreError};
 
 use crate::policy_sets::PolicySetCache;
 use crate::record_source::{RecordSource, kind_of};

@@ -4,19 +4,23 @@
 //! Called by `bridle why`. Records are followed by their causes and by the effects they name; what is
 //! not said in the record is not guessed.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::sync::Arc;
-
+use bridle_host::policy_load::load_recorded;
 use bridle_loop::{
     AnsweredBody, DEFAULT_POLICY, DecidedBody, GuardPolicies, IntentBody, OutcomeBody, PolicyBody,
     PolicyHash, PolicySourceBody, RecordKind,
 };
+use bridle_record::{Record, RecordFilter, RecordNumber};
 use bridle_sexp::Value;
-use bridle_store::{Record, RecordFilter, RecordNumber};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
 
 use super::record_source::{kind_of, of_kinds};
+<<<<<<< HEAD
 use super::{HistoryError, PAGE_RECORDS, RecordHistory, record_body};
 use bridle_host::policy_load::load_recorded;
+=======
+use super::{HistoryError, PAGE, RecordHistory, record_body};
+>>>>>>> main
 
 /// Most steps from a record to its cause that are followed: answers to answers end well before.
 const MAX_CAUSE_STEPS: u32 = 16;
@@ -90,10 +94,10 @@ impl RecordHistory {
     /// Finds out why a record is there.
     ///
     /// # Errors
-    /// [`bridle_store::StoreError::NoRecord`] inside [`HistoryError::Store`]; else what the store said.
+    /// [`bridle_record::StoreError::NoRecord`] inside [`HistoryError::Store`]; else what the store said.
     pub fn why(&self, number: u64) -> Result<WhyReport, HistoryError> {
         let record = self.source.record(RecordNumber(number))?;
-        let record = record.ok_or(bridle_store::StoreError::NoRecord(RecordNumber(number)))?;
+        let record = record.ok_or(bridle_record::StoreError::NoRecord(RecordNumber(number)))?;
         let mut search =
             DecisionSearch { history: self, decisions: BTreeMap::new(), answers: BTreeMap::new() };
         search.follow(&record, MAX_CAUSE_STEPS)?;

@@ -3,14 +3,13 @@
 //! Called by [`Host`](crate::Host) while a session waits, so it looks up and prints, and nothing
 //! else. It answers questions about the daemon and declines everything else in a way that helps.
 
-use std::fmt::Write as _;
-use std::time::Duration;
-
 use bridle_loop::{
-    Draft, Proposal, ProposalAuthor, ReflexAdvice, RememberedRuling, SignalContext, ThinkerFault,
-    ThinkerPrompt, Verdict,
+    Draft, Proposal, ProposalAuthor, ReflexAdvice, RememberedRuling, SensorClass, SignalContext,
+    ThinkerFault, ThinkerPrompt, Verdict,
 };
 use bridle_sexp::Value;
+use std::fmt::Write as _;
+use std::time::Duration;
 
 use crate::cancel::CancelFlag;
 use crate::facts::{DaemonFacts, SessionList, SessionVisibility, StatusFact};
@@ -56,14 +55,15 @@ impl BuiltinInput {
     /// Looks at the payload of a signal.
     pub(crate) fn of(payload: &Value) -> Self {
         let Some(sensor) = payload.get("sensor") else { return Self::Nothing };
-        if ["user-prompt", "user-input", "chat-message"].iter().any(|it| sensor.is_keyword(it)) {
-            return match payload.get("text") {
-                Some(Value::Str(text)) => Self::of_text(text),
-                _ => Self::Prose,
-            };
-        }
-        if !sensor.is_keyword("user-command") {
-            return Self::Nothing;
+        match SensorClass::matching(|name| sensor.is_keyword(name)) {
+            SensorClass::Prompt => {
+                return match payload.get("text") {
+                    Some(Value::Str(text)) => Self::of_text(text),
+                    _ => Self::Prose,
+                };
+            }
+            SensorClass::Command => {}
+            _ => return Self::Nothing,
         }
         match payload.get("command") {
             Some(Value::Keyword(command)) => Self::of_text(&command.name()),

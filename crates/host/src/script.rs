@@ -9,18 +9,17 @@ pub(crate) mod pattern;
 pub(crate) mod read;
 pub(crate) mod template;
 
+use bridle_loop::{
+    Deed, Draft, KeywordName, Outcome, Proposal, ReflexAdvice, SessionId, SignalContext,
+    ThinkerFault, ThinkerPrompt,
+};
+use bridle_sexp::Value;
 use std::collections::{HashSet, VecDeque};
 use std::io::Read as _;
 use std::ops::RangeInclusive;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
-
-use bridle_loop::{
-    Deed, Draft, KeywordName, Outcome, Proposal, ReflexAdvice, SessionId, SignalContext,
-    ThinkerFault, ThinkerPrompt,
-};
-use bridle_sexp::Value;
 
 use crate::builtin::{self, BuiltinInput, CommandSpelling, ProseAnswerer};
 use crate::cancel::CancelFlag;

@@ -20,6 +20,7 @@
 //! - `plist_codec`, `value_size`: how all of it is written as S-expressions, and how large it is
 
 mod ids;
+mod sensor;
 
 mod limits;
 
@@ -79,5 +80,6 @@ pub use policy::{
 pub use record_kind::{
     CompactedBody, MarkBody, PolicyBody, PolicyRefusedBody, RecordClass, RecordKind, StartedBody,
 };
+pub use sensor::SensorClass;
 pub use state::{HashedEntry, ScheduleFact, SessionState, SharedHistory};
 pub use step::step;

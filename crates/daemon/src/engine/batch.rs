@@ -4,22 +4,21 @@
 //! thinkers are asked, because their answers are harmless and belong into the same commit;
 //! everything else is noted in `after`, to be done when the append is durable.
 
-use std::borrow::Cow;
-use std::collections::{BTreeSet, VecDeque};
-use std::sync::{Arc, MutexGuard};
-
 use bridle_host::{CrashOutcome, Host};
 use bridle_loop::{
     ActuatorLocation, ActuatorRef, AnsweredBody, Effect, EffectId, Event, FinishBody, KeywordName,
     Order, Outcome, PrincipalTallies, RecordKind, ReflexAdvice, SayBody, Seq, SessionStart,
     SharedText, SignalContext, SignalKind, StartedBody, TimerTick, UnixMillis, Utterance, step,
 };
-use bridle_store::{
+use bridle_record::{
     MessageReceipt, NewRecord, NewSessionRow, RecordAppend, RecordCause, RecordNumber, SharedPart,
 };
-use bridle_wire::OacpCode;
-use bridle_wire::oacp::ErrorReply;
+use bridle_sexp::Value;
+use std::borrow::Cow;
+use std::collections::{BTreeSet, VecDeque};
+use std::sync::{Arc, MutexGuard};
 
+use super::error::{EngineError, EngineErrorCode};
 use super::guard::{GuardState, PolicyGuard};
 use super::inbound_message::{InboundMessage, MessageNewness};
 use super::inbox_item::{AnswerRoute, ApprovalAnswering, InboxItem};
@@ -65,11 +64,11 @@ pub(super) enum PostCommit {
     /// Somebody waits for what becomes of the answer of this number.
     Tell { seq: u64, back: AnswerRoute },
     /// A shell wants to know that its message is recorded.
-    Receipt { to: AttachmentId, id: Option<bridle_wire::oacp::MessageId>, seq: u64 },
+    Receipt { to: AttachmentId, id: Option<Value>, seq: u64 },
     /// A message came again: it has no answer of its own.
     Repeat { to: AttachmentId },
     /// A message is refused.
-    Refuse { inbound: Box<InboundMessage>, failure: ErrorReply },
+    Refuse { inbound: Box<InboundMessage>, failure: EngineError },
     /// An effect to carry out, and the draft of its intent; `None` for one that was left open.
     Carry { effect: Box<Effect>, draft: Option<usize> },
     /// An order whose start is recorded.
@@ -247,12 +246,12 @@ impl<'a> AppendBatch<'a> {
             return self.known(inbound, known, body);
         }
         if inbound.newness == MessageNewness::Repeat {
-            let failure = ErrorReply::because(OacpCode::UnknownId, NOT_KNOWN);
+            let failure = EngineError::because(EngineErrorCode::UnknownId, NOT_KNOWN);
             return self.after.push(PostCommit::Refuse { inbound, failure });
         }
         if !self.core.state.has_room_for(&inbound.signal) {
             // A receipt is for what was taken: this is new when it comes again.
-            let failure = ErrorReply::because(OacpCode::Overloaded, NO_ROOM);
+            let failure = EngineError::because(EngineErrorCode::Overloaded, NO_ROOM);
             return self.after.push(PostCommit::Refuse { inbound, failure });
         }
         self.register(offers);
@@ -260,7 +259,6 @@ impl<'a> AppendBatch<'a> {
             mut signal,
             attachment,
             ticket,
-            id,
             wants_receipt,
             load,
             answers,
@@ -282,6 +280,7 @@ impl<'a> AppendBatch<'a> {
             self.core.unanswered.insert(seq, message);
         }
         if wants_receipt {
+            let id = signal.id.clone();
             self.after.push(PostCommit::Receipt { to: attachment, id, seq });
         }
         self.after.push(PostCommit::Await {
@@ -317,14 +316,14 @@ impl<'a> AppendBatch<'a> {
         &mut self,
         inbound: Box<InboundMessage>,
         known: AdmittedMessage,
-        body: bridle_store::RecordHash,
+        body: bridle_record::RecordHash,
     ) {
         if known.body != body {
-            let failure = ErrorReply::because(OacpCode::IdConflict, CONFLICT);
+            let failure = EngineError::because(EngineErrorCode::IdConflict, CONFLICT);
             self.after.push(PostCommit::Refuse { inbound, failure });
             return;
         }
-        let (to, id) = (inbound.attachment, inbound.id);
+        let (to, id) = (inbound.attachment, inbound.signal.id);
         if inbound.wants_receipt {
             self.after.push(PostCommit::Receipt { to, id, seq: known.seq });
         }

@@ -5,18 +5,17 @@
 //! the start the built-in ones, and the record, the log and the health check say so. What the
 //! policies say to a proposal is decided by the loop.
 
-use std::error::Error as _;
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
-
 use bridle_history::policy_sets::PolicySetCache;
 use bridle_loop::{
     ApprovalRequest, DEFAULT_POLICY, GuardPolicies, InstalledPolicies, PolicyBody, PolicyHash,
     PolicyRefusedBody, PolicyVerdict, RecordKind, SessionAccess, SessionId, UnixMillis,
     VisitedSession,
 };
-use bridle_store::NewRecord;
+use bridle_record::NewRecord;
+use std::error::Error as _;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
 
 use super::hub::Hub;
 use crate::access::policy_file;

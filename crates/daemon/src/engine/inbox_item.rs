@@ -7,8 +7,8 @@ use bridle_loop::{
     ApprovalAnswer, Draft, Outcome, Seq, SessionStart, SignalKind, ThinkerFault, TimerTick,
     WithdrawalReason,
 };
-use bridle_store::{ForgetRequest, ForgetResult, RecordNumber};
-use bridle_wire::oacp::MessageId;
+use bridle_record::{ForgetRequest, ForgetResult, RecordNumber};
+use bridle_sexp::Value;
 use tokio::sync::oneshot;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
@@ -18,7 +18,7 @@ use super::loaded_session::body_hash;
 use super::stream::StreamEvent;
 use super::workers::HOST;
 use crate::access::principal::Principal;
-use crate::memory::MEMORY;
+use bridle_memex::MEMORY;
 
 /// One thing for a session to do, in its order.
 #[derive(Debug)]
@@ -73,7 +73,7 @@ pub(super) struct ApprovalAnswering {
 #[derive(Debug)]
 pub(super) enum AnswerRoute {
     /// A shell of the session, under the id of its message.
-    Shell(ReplyWaiter, Option<MessageId>),
+    Shell(ReplyWaiter, Option<Value>),
     /// Somebody who answered from elsewhere.
     To(oneshot::Sender<Arc<StreamEvent>>),
 }

@@ -3,16 +3,15 @@
 //! Everything here runs on threads for blocking work. Loading reads the last checkpoint and what
 //! came after it, never the whole history.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
-
 use bridle_history::policy_sets::PolicySetCache;
 use bridle_history::record_source::kind_of;
 use bridle_history::session_fold::{HistoryFold, fold};
 use bridle_loop::{ActuatorLocation, Effect, KeywordName, SessionId};
-use bridle_store::{LoadedSessionRows, ReceiptRow, Record, RecordReader, StoreError};
-use bridle_wire::oacp::ErrorReply;
+use bridle_record::{LoadedSessionRows, ReceiptRow, Record, RecordReader, StoreError};
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
+use super::error::EngineError;
 use super::hub::Hub;
 use super::live_session::{GuardQuestion, ShellRequest};
 use super::loaded_session::{AdmittedMessage, LoadedSession, SessionReceipts};
@@ -40,7 +39,7 @@ pub(super) struct FoundSession {
 ///
 /// # Errors
 /// The record cannot be read.
-pub(super) async fn load(hub: &Arc<Hub>, id: &SessionId) -> Result<FoundSession, ErrorReply> {
+pub(super) async fn load(hub: &Arc<Hub>, id: &SessionId) -> Result<FoundSession, EngineError> {
     let (id, now, sets) = (id.clone(), hub.now(), Arc::clone(&hub.guard.sets));
     hub.readers.read(move |reader| read(reader, &sets, id, now)).await
 }
@@ -54,7 +53,7 @@ pub(super) async fn page(
     session: SessionId,
     after: u64,
     most: usize,
-) -> Result<Vec<Arc<StreamEvent>>, ErrorReply> {
+) -> Result<Vec<Arc<StreamEvent>>, EngineError> {
     readers.read(move |reader| read_page(reader, &session, after, most)).await
 }
 
@@ -154,8 +153,8 @@ fn receipts(loaded: &LoadedSessionRows) -> SessionReceipts {
 fn stream_event(record: Record) -> Option<Arc<StreamEvent>> {
     let kind = StreamEventKind::of(kind_of(&record)?)?;
     let body = match record.body {
-        bridle_store::RecordBody::Text(text) => Some(text.into()),
-        bridle_store::RecordBody::Erased => None,
+        bridle_record::RecordBody::Text(text) => Some(text.into()),
+        bridle_record::RecordBody::Erased => None,
     };
     let (record_number, at) = (record.number.0, record.at);
     Some(Arc::new(StreamEvent {

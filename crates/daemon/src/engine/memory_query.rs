@@ -3,22 +3,20 @@
 //! Called by the table of `context`. The policies are asked first (`recall`). Questions and answers are in no record: what memory holds would be there
 //! twice, and what is private would be in a log. Refused attempts are recorded like all others.
 
-use std::sync::Arc;
-use std::sync::atomic::Ordering;
-
 use bridle_history::record_source::of_kinds;
 use bridle_history::session_fold;
 use bridle_loop::{RecordKind, SessionAccess, SessionId};
+use bridle_memex::{MemexAsker, MemexQuestion, PrivateAccess, no_memex, success};
+use bridle_record::{Record, RecordFilter, RecordNumber, RecordReader, StoreError};
 use bridle_sexp::Value;
-use bridle_store::memex::PrivateAccess;
-use bridle_store::{Record, RecordFilter, RecordNumber, RecordReader, StoreError};
-use bridle_wire::oacp::ErrorReply;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use super::context_query::{Answering, QueryAnswer, QueryAsker};
+use super::error::EngineError;
 use super::hub::Hub;
 use super::refusals::RefusedAttempt;
 use crate::access::principal::Principal;
-use crate::librarian::{MemexAsker, MemexQuestion, no_memex, success};
 
 /// The session that a question is asked from when the connection is in none.
 const NO_SESSION: &str = "recall";
@@ -51,7 +49,7 @@ impl Hub {
         who: &Principal,
         ask: MemexQuestion,
         own: Option<SessionId>,
-    ) -> Result<Value, ErrorReply> {
+    ) -> Result<Value, EngineError> {
         let nowhere = || SessionId::parse(NO_SESSION).expect("letters are a name");
         let session = own.unwrap_or_else(nowhere);
         // It is their own session: others are not let into it.
@@ -65,14 +63,14 @@ impl Hub {
             }
             MemexQuestion::Logs(limit) => self.logs(limit).await,
             ask => match self.librarian() {
-                Some(librarian) => librarian.ask(ask, MemexAsker { eyes }).await,
-                None => Err(no_memex()),
+                Some(librarian) => Ok(librarian.answer(ask, MemexAsker { eyes }).await?),
+                None => Err(no_memex().into()),
             },
         }
     }
 
     /// The latest that the daemon has recorded about itself, the oldest of it first.
-    async fn logs(&self, limit: usize) -> Result<Value, ErrorReply> {
+    async fn logs(&self, limit: usize) -> Result<Value, EngineError> {
         let head = self.head.load(Ordering::Relaxed);
         let records = self.readers.read(move |reader| latest(reader, head, limit)).await?;
         let entries = records.iter().map(|record| {

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bridle_loop::{ActuatorLocation, Effect, Order, ThinkerPrompt};
-use bridle_store::AppendNumbers;
+use bridle_record::AppendNumbers;
 use tokio::sync::oneshot;
 
 use super::batch::PostCommit;
@@ -121,7 +121,7 @@ impl PublishContext<'_> {
             }
             PostCommit::Refuse { inbound, failure } => {
                 if let Some(feed) = self.inner.feed(inbound.attachment) {
-                    feed.refuse(inbound.ticket, inbound.id, failure);
+                    feed.refuse(inbound.ticket, inbound.signal.id, failure);
                 }
             }
             PostCommit::Carry { effect, draft } => {

@@ -6,16 +6,16 @@
 //! append is refused and nothing of it is kept; the next one is tried again, and while there is
 //! none, a probe is, so that health recovers by itself.
 
+use bridle_loop::RecordKind;
+use bridle_record::{
+    AppendNumbers, NewRecord, RecordAppend, RecordStore, StoreError, WalCheckpointer, fault,
+};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use bridle_loop::RecordKind;
-use bridle_store::{
-    AppendNumbers, NewRecord, RecordAppend, RecordStore, StoreError, WalCheckpointer, fault,
-};
 use prometheus_client::metrics::histogram::Histogram;
 use tokio::sync::{Semaphore, oneshot};
 

@@ -5,8 +5,19 @@
 use std::sync::Arc;
 
 use bridle_loop::{KeywordName, RecordKind, SessionId};
-use bridle_wire::oacp::hello::ShellRole;
-use bridle_wire::oacp::{ErrorReply, MessageId};
+use bridle_sexp::Value;
+
+use super::error::EngineError;
+
+/// Part that a shell plays in the session that it is attached to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) enum AttachRole {
+    /// Speaks and listens.
+    #[default]
+    Controller,
+    /// Listens.
+    Observer,
+}
 
 /// What a connection wants to hear.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,7 +40,7 @@ pub(crate) struct AttachRequest {
     /// The last number it has seen; `None` begins at the head.
     pub(crate) cursor: Option<u64>,
     /// What it may do.
-    pub(crate) role: ShellRole,
+    pub(crate) role: AttachRole,
     /// What it wants to hear.
     pub(crate) mode: StreamMode,
     /// The stable name of the client, under which repeats are recognized.
@@ -54,7 +65,7 @@ impl AttachRequest {
         AttachRequest {
             session: None,
             cursor: None,
-            role: ShellRole::Controller,
+            role: AttachRole::Controller,
             mode: StreamMode::Answers,
             client: None,
             shell: None,
@@ -183,8 +194,8 @@ pub(crate) enum OutboundItem {
     Offer(Arc<StreamEvent>),
     /// A message is recorded.
     Receipt {
-        /// The message's id.
-        id: Option<MessageId>,
+        /// The message's id, as its sender wrote it.
+        id: Option<Value>,
         /// Its number.
         seq: u64,
     },
@@ -192,10 +203,10 @@ pub(crate) enum OutboundItem {
     Repeat,
     /// A message is refused; nothing of it is recorded.
     Refused {
-        /// The message's id.
-        id: Option<MessageId>,
+        /// The message's id, as its sender wrote it.
+        id: Option<Value>,
         /// Why.
-        failure: ErrorReply,
+        failure: EngineError,
     },
     /// What the engine does now; not numbered.
     Status(SessionStatus),
@@ -207,7 +218,7 @@ pub(crate) enum OutboundItem {
         text: String,
     },
     /// The session is gone, and this was the last.
-    Gone(ErrorReply),
+    Gone(EngineError),
 }
 
 /// What the engine does in a session.
@@ -255,5 +266,5 @@ pub(crate) struct AttachSnapshot {
     /// What the engine does.
     pub(crate) status: SessionStatus,
     /// What the shell may do.
-    pub(crate) role: ShellRole,
+    pub(crate) role: AttachRole,
 }

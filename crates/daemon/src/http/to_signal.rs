@@ -3,9 +3,8 @@
 //! Called by `post`. A prompt like that of any shell, with what the shell knows about its user's
 //! device beside it. What is marked secret stays outside: neither the record nor a thinker gets it.
 
-use bridle_loop::KeywordName;
+use bridle_loop::{KeywordName, SignalKind};
 use bridle_sexp::Value;
-use bridle_wire::oacp::{MessageType, OacpMessage};
 use bridle_wire::openharness::request::{
     AttachmentRef, EnvironmentState, PrivacyTier, RequestContext, ShellIdentity, TaskHint,
 };
@@ -15,6 +14,7 @@ use super::attachments::AttachmentFacts;
 use super::continuation::AllowedContinuation;
 use super::discovery;
 use super::idempotency::hex;
+use crate::engine::ShellSignal;
 
 /// The kind of a shell whose user reads a terminal.
 const COMMAND_SHELL: &str = "command_shell";
@@ -31,7 +31,7 @@ pub(super) fn message(
     received: &ReceivedRequest,
     step: Option<&AllowedContinuation>,
     files: &[Option<AttachmentFacts>],
-) -> OacpMessage {
+) -> ShellSignal {
     let context = received.message.context();
     let intent = context.and_then(|context| context.user_intent.as_ref());
     let text = intent.map_or("", |intent| intent.as_str());
@@ -52,7 +52,15 @@ pub(super) fn message(
         pairs.push(("returns", Value::T));
     }
     pairs.push(("request", Value::str(hex(&received.fingerprint.0))));
-    OacpMessage::new(MessageType::Event).with_payload(Value::plist(pairs))
+    ShellSignal {
+        kind: SignalKind::Event,
+        id: None,
+        target: None,
+        shell: None,
+        payload: Value::plist(pairs),
+        dropped: Vec::new(),
+        ast: None,
+    }
 }
 
 /// What a run is told that goes on. The answers themselves are recorded as such, beside it.

@@ -3,15 +3,14 @@
 //! A turn is found by its number, by the effect that a result names, or by the signal that an answer
 //! names. A signal that makes no turn is a section of its own.
 
-use std::collections::{BTreeMap, HashMap};
-
 use bridle_loop::{
     AnsweredBody, CancelledBody, CompactedBody, DecidedBody, FinishBody, IntentBody, OutcomeBody,
     PromptBody, ProposalsBody, RecordKind, SayBody, SignalBody, TurnEnd, WithdrawnBody,
 };
+use bridle_record::{Record, RecordNumber};
 use bridle_sexp::Value;
-use bridle_store::{Record, RecordNumber};
 use bridle_wire::time::rfc3339;
+use std::collections::{BTreeMap, HashMap};
 
 use super::super::record_body;
 use super::super::record_source::kind_of;

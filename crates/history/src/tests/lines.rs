@@ -1,13 +1,12 @@
 //! Records as lines, and the head of the chain.
 
-use bridle_loop::RecordKind;
-use bridle_store::ForgetRequest;
-use bridle_wire::seal::{KeyId, SigningKey};
-
 use super::super::head::KeptHead;
 use super::super::list::{RecordFormat, write_record};
 use super::super::{HistoryError, RecordHistory, RecordSelection, StoreError};
 use super::Fixture;
+use bridle_loop::RecordKind;
+use bridle_record::ForgetRequest;
+use bridle_wire::seal::{KeyId, SigningKey};
 
 fn lines(history: &RecordHistory, form: RecordFormat) -> Vec<String> {
     let page = history.page(0, &RecordSelection::default(), 100).unwrap();
@@ -137,9 +136,9 @@ fn every_kind_is_explained() {
 #[test]
 fn the_store_writes_kinds_that_are_known() {
     let kinds = [
-        (RecordKind::Compacted, bridle_store::compact::COMPACTED),
-        (RecordKind::Compaction, bridle_store::compact::COMPACTION),
-        (RecordKind::Repaired, bridle_store::repair::REPAIRED),
+        (RecordKind::Compacted, bridle_record::compact::COMPACTED),
+        (RecordKind::Compaction, bridle_record::compact::COMPACTION),
+        (RecordKind::Repaired, bridle_record::repair::REPAIRED),
     ];
     for (kind, word) in kinds {
         assert_eq!(kind.word(), word);

@@ -27,7 +27,7 @@ pub enum ShellFrame {
 pub struct PostedRequest {
     /// The request.
     pub received: ReceivedRequest,
-    /// Its text, as it came.
+    /// Text of the request, as it came.
     pub body: Box<str>,
 }
 
@@ -48,7 +48,7 @@ record! {
         request_id: Option<RequestId> = "request_id",
         /// The step that goes on with them.
         continuation: Option<RunContinuation> = "continuation",
-        /// What became of the directives.
+        /// Results of the directives.
         directive_results: Vec<DirectiveResult> = "directive_results",
     }
 }
@@ -57,7 +57,7 @@ impl ShellFrame {
     /// Reads a frame.
     ///
     /// # Errors
-    /// It is broken, of no known type, or what it holds is refused.
+    /// The frame is broken, of no known type, or its content is refused.
     pub fn read(bytes: &[u8], limits: &MessageLimits) -> Result<Self, Box<RefusedMessage>> {
         let document = receive::document(bytes, limits)?;
         ShellFrame::of(document.root(), limits)

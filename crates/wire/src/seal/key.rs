@@ -40,7 +40,7 @@ impl fmt::Display for KeyId {
     }
 }
 
-/// Why a key, a set of keys or a nonce was refused.
+/// Reason why a key, a set of keys or a nonce was refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum KeyError {
     /// The secret is too short for a server.

@@ -7,21 +7,20 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use bridle_loop::ActuatorRef;
+use bridle_memex::{
+    EditorSlot, MemexFolder, MemexRules, MemexSetup, MemoryEditor, MemoryOptions, MemoryStore,
+    RollbackChoice, WatchState, is_in_clear,
+};
 use bridle_sexp::Value;
-use bridle_store::memex::{MemexFolder, is_in_clear};
-use bridle_store::memory::{MemoryOptions, MemoryStore};
-use bridle_wire::OacpCode;
-use bridle_wire::oacp::ErrorReply;
 
 use super::super::clock::MonotonicClock;
-use super::super::context_query::invalid;
+use super::super::error::{EngineError, EngineErrorCode};
 use super::super::guard::protected;
 use super::super::unsaved_buffers::UnsavedBuffers;
 use super::Hub;
-use crate::config::{DaemonConfig, RollbackChoice};
+use crate::config::DaemonConfig;
 use crate::error::DaemonError;
-use crate::librarian::{MemexRules, MemexService, MemexSetup, WatchState};
-use crate::memory::{EditorSlot, MemoryEditor};
+use crate::memex_service::AsyncMemexService;
 
 /// What whoever names a file, or nothing, is told.
 const NO_FOLDER: &str = "expected the path of a folder, whole";
@@ -43,7 +42,7 @@ pub(super) struct EngineFiles {
 
 struct OpenedStores {
     memory: Arc<MemoryStore>,
-    librarian: Arc<MemexService>,
+    librarian: AsyncMemexService,
 }
 
 impl EngineFiles {
@@ -70,7 +69,7 @@ impl EngineFiles {
         self.open.get().map(|open| &open.memory)
     }
 
-    pub(super) fn librarian(&self) -> Option<&Arc<MemexService>> {
+    pub(super) fn librarian(&self) -> Option<&AsyncMemexService> {
         self.open.get().map(|open| &open.librarian)
     }
 
@@ -170,7 +169,7 @@ impl EngineFiles {
             clock: Box::new(move || clock.now()),
             watching: WatchState::default(),
         };
-        let librarian = MemexService::start(setup).map_err(DaemonError::Keeper)?;
+        let librarian = AsyncMemexService::start(setup).map_err(DaemonError::Keeper)?;
         let _ = self.open.set(OpenedStores { memory, librarian });
         Ok(())
     }
@@ -194,33 +193,35 @@ impl Hub {
         self: &Arc<Hub>,
         path: &str,
         by: &str,
-    ) -> Result<Value, ErrorReply> {
+    ) -> Result<Value, EngineError> {
         let _alone = self.files.opening.lock().await;
         let (hub, path) = (Arc::clone(self), PathBuf::from(path));
         let opened = tokio::task::spawn_blocking(move || hub.open_folder(&path)).await;
         let folder = opened.map_err(|error| {
             tracing::error!(%error, "opening a memex broke off");
-            ErrorReply::from(OacpCode::Internal)
+            EngineError::from(EngineErrorCode::Internal)
         })??;
         tracing::info!(by, "a memex is open");
         Ok(Value::str(folder))
     }
 
-    fn open_folder(&self, path: &Path) -> Result<String, ErrorReply> {
+    fn open_folder(&self, path: &Path) -> Result<String, EngineError> {
         let real = path.is_absolute().then(|| path.canonicalize().ok()).flatten();
-        let real = real.filter(|real| real.is_dir()).ok_or_else(|| invalid("path", NO_FOLDER))?;
+        let real = real
+            .filter(|real| real.is_dir())
+            .ok_or_else(|| EngineError::invalid("path", NO_FOLDER))?;
         let name = real.display().to_string();
         match self.files.memory() {
             Some(open) if open.root() == real => return Ok(name),
             Some(_) => {
                 let text = "another memex is open; it is exchanged when the daemon starts again";
-                return Err(invalid("path", text));
+                return Err(EngineError::invalid("path", text));
             }
             None => {}
         }
         self.files.open_later(&real, self).map_err(|error| {
             tracing::warn!(%error, "a memex cannot be opened");
-            invalid("path", format!("the folder cannot be a memex: {error}"))
+            EngineError::invalid("path", format!("the folder cannot be a memex: {error}"))
         })?;
         Ok(name)
     }

@@ -10,9 +10,9 @@ use bridle_loop::{
     DEFAULT_POLICY, Draft, Effect, EffectId, KeywordName, Order, Outcome, Proposal, SessionId,
     SignalKind, ThinkerFault, TurnId,
 };
+use bridle_memex::{MemoryOptions, MemoryStore};
+use bridle_record::{RecordFilter, RecordNumber, RecordReader, RecordStore};
 use bridle_sexp::{Value, read_one};
-use bridle_store::memory::{MemoryOptions, MemoryStore};
-use bridle_store::{RecordFilter, RecordNumber, RecordReader, RecordStore};
 use tempfile::TempDir;
 
 use super::super::batch::{AppendBatch, BatchContext, PostCommit};
@@ -23,10 +23,10 @@ use super::super::loaded_session::{LoadedSession, began};
 use super::super::principal_usage::PrincipalUsageSums;
 use super::super::schedules::ScheduleList;
 use super::memory::{TEXT, inbound, question, text, word};
-use super::rig::{Rig, Shell, emacs, message, owner, signal};
-use crate::config::{DaemonConfig, PolicyChoice, RollbackChoice};
-use crate::engine::{DaemonQuery, StreamEventKind};
-use crate::memory::{MEMORY, MemoryEditor};
+use super::rig::{self, Rig, Shell, emacs, owner, signal};
+use crate::config::{DaemonConfig, PolicyChoice};
+use crate::engine::StreamEventKind;
+use bridle_memex::{MEMORY, MemoryEditor, RollbackChoice};
 
 /// Two edits, then one of a file that somebody edits; or one edit, and then a long thought.
 const SCRIPT: &str = r#"
@@ -100,7 +100,7 @@ impl Files {
             "(:type :REQUEST :id 9 :target :system :payload (:action :approve :approval \
              \"work-{effect}\" :verdict {verdict}))"
         );
-        let query = DaemonQuery::of(&message(&text)).expect("for the daemon").expect("well formed");
+        let query = rig::query(&text).expect("well formed");
         Arc::clone(&self.rig.hub).ask(owner(), query, None).await.expect("told");
     }
 }
@@ -272,7 +272,7 @@ fn crashed(config: &DaemonConfig, root: &Path, crash: Crash) {
     let host = Host::new(&config.thinker, Arc::new(HubFacts::default())).expect("a host");
     let host = host.with_actuator(MEMORY, Box::new(editor));
     let mut store =
-        RecordStore::open(&config.state, &bridle_store::StoreOptions::default()).expect("a store");
+        RecordStore::open(&config.state, &bridle_record::StoreOptions::default()).expect("a store");
     let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").as_millis();
     let now = i64::try_from(now).expect("before the end of time");
     let (guard, actuators) = (PolicyGuard::start(config, |_| false), host.actuators());
@@ -281,7 +281,7 @@ fn crashed(config: &DaemonConfig, root: &Path, crash: Crash) {
     let means =
         BatchContext { host: &host, actuators: &actuators, guard: &guard, sums, plans, at: now };
     let mut commit =
-        |core: &mut LoadedSession, append: &mut bridle_store::RecordAppend, draft: usize| {
+        |core: &mut LoadedSession, append: &mut bridle_record::RecordAppend, draft: usize| {
             core.complete(append);
             let numbers = store.commit(&[std::mem::take(append)]).expect("kept");
             numbers[0].get(draft).expect("a number").0
