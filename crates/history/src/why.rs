@@ -4,6 +4,9 @@
 //! Called by `bridle why`. Records are followed by their causes and by the effects they name; what is
 //! not said in the record is not guessed.
 
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
 use bridle_host::policy_load::load_recorded;
 use bridle_loop::{
     AnsweredBody, DEFAULT_POLICY, DecidedBody, GuardPolicies, IntentBody, OutcomeBody, PolicyBody,
@@ -11,16 +14,9 @@ use bridle_loop::{
 };
 use bridle_record::{Record, RecordFilter, RecordNumber};
 use bridle_sexp::Value;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::sync::Arc;
 
 use super::record_source::{kind_of, of_kinds};
-<<<<<<< HEAD
 use super::{HistoryError, PAGE_RECORDS, RecordHistory, record_body};
-use bridle_host::policy_load::load_recorded;
-=======
-use super::{HistoryError, PAGE, RecordHistory, record_body};
->>>>>>> main
 
 /// Most steps from a record to its cause that are followed: answers to answers end well before.
 const MAX_CAUSE_STEPS: u32 = 16;
