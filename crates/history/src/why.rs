@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use bridle_host::policy_load::load_recorded;
 use bridle_loop::{
-    AnsweredBody, DEFAULT_POLICY, DecidedBody, GuardPolicies, IntentBody, OutcomeBody, PolicyBody,
-    PolicyHash, PolicySourceBody, RecordKind,
+    AnsweredBody, CheckResult, DEFAULT_POLICY, DecidedBody, GuardPolicies, IntentBody, OutcomeBody,
+    PolicyBody, PolicyHash, PolicySourceBody, RecordKind,
 };
 use bridle_record::{Record, RecordFilter, RecordNumber};
 use bridle_sexp::Value;
@@ -135,8 +135,8 @@ impl DecisionSearch<'_> {
                     self.follow_cause(record, steps)?;
                 }
             }
-            RecordKind::Act => self.intent(record, |it| it.is_allowed(), steps)?,
-            RecordKind::Ask => self.intent(record, |it| it.is_asked(), steps)?,
+            RecordKind::Act => self.intent(record, CheckResult::Allow, steps)?,
+            RecordKind::Ask => self.intent(record, CheckResult::Ask, steps)?,
             RecordKind::Started | RecordKind::Acted => self.follow_origin(record, steps)?,
             RecordKind::Settled => {
                 self.follow_origin(record, steps)?;
@@ -206,7 +206,7 @@ impl DecisionSearch<'_> {
     fn intent(
         &mut self,
         record: &Record,
-        has_verdict: fn(&DecidedBody<'_>) -> bool,
+        verdict: CheckResult,
         steps: u32,
     ) -> Result<(), HistoryError> {
         let Some(cause) = record.cause else { return Ok(()) };
@@ -222,7 +222,9 @@ impl DecisionSearch<'_> {
         let is_it = |decided: &&Record| {
             let body = value(decided);
             let body = DecidedBody::read(&body);
-            has_verdict(&body) && body.payload == intent.payload && body.target == intent.target
+            body.has_verdict(verdict)
+                && body.payload == intent.payload
+                && body.target == intent.target
         };
         if let Some(decided) = between.iter().rev().find(is_it) {
             self.decisions.insert(decided.number.0, decided.clone());
