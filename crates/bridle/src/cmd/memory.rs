@@ -352,7 +352,7 @@ fn failure(error: &MemoryError) -> CommandFailure {
 fn shown(conflict: &MergeConflict) -> Vec<String> {
     let path = conflict.path.as_ref().map(ToString::to_string).unwrap_or_default();
     let mut lines = vec![format!("{path}:{}:", conflict.line)];
-    let sides = [("now", &conflict.now), ("then", &conflict.base), ("back to", &conflict.wanted)];
+    let sides = [("now", &conflict.now), ("then", &conflict.base), ("back to", &conflict.target)];
     for (word, text) in sides {
         let text = String::from_utf8_lossy(text);
         match text.is_empty() {

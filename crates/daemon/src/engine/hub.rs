@@ -38,6 +38,7 @@ use super::guard::PolicyGuard;
 use super::inbox_item::InboxItem;
 use super::live_session::{GuardQuestion, LiveSessionSlot, RingCapacity, SlotState};
 use super::load;
+use super::memex_service::AsyncMemexService;
 use super::principal_usage::PrincipalUsageSums;
 use super::readers::ReaderPool;
 use super::record_writer::{AppendError, RecordWriter};
@@ -52,7 +53,6 @@ use super::stream::{AttachRequest, AttachmentId, OutboundItem, StreamMode};
 use super::unsaved_buffers::UnsavedBuffers;
 use crate::access::principal::Principal;
 use crate::config::EngineLimits;
-use crate::memex_service::AsyncMemexService;
 use crate::metrics::EngineMetrics;
 
 /// Sessions that are stepped through at the same time: as many as a few commits take. Others wait with
@@ -268,8 +268,8 @@ impl Hub {
     }
 
     /// Who keeps the index of them.
-    pub(super) fn librarian(&self) -> Option<&AsyncMemexService> {
-        self.files.librarian()
+    pub(super) fn memex_service(&self) -> Option<&AsyncMemexService> {
+        self.files.memex_service()
     }
 
     pub(super) fn host_ref(&self) -> &Host {

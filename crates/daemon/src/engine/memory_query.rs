@@ -6,7 +6,7 @@
 use bridle_history::record_source::of_kinds;
 use bridle_history::session_fold;
 use bridle_loop::{RecordKind, SessionAccess, SessionId};
-use bridle_memex::{MemexAsker, MemexQuestion, PrivateAccess, no_memex, success};
+use bridle_memex::{MemexAsker, MemexQuestion, MemexRefusal, PrivateAccess, success};
 use bridle_record::{Record, RecordFilter, RecordNumber, RecordReader, StoreError};
 use bridle_sexp::Value;
 use std::sync::Arc;
@@ -38,7 +38,9 @@ const LOOKED_AT: u64 = 20_000;
 pub(super) fn answer(hub: Arc<Hub>, from: QueryAsker, payload: Value) -> Answering {
     Box::pin(async move {
         let QueryAsker { who, own, .. } = from;
-        hub.recall(&who, MemexQuestion::of(&payload)?, own).await.map(QueryAnswer::from)
+        let question =
+            MemexQuestion::of(&payload).map_err(|refusal| EngineError::from(&refusal))?;
+        hub.recall(&who, question, own).await.map(QueryAnswer::from)
     })
 }
 
@@ -56,15 +58,15 @@ impl Hub {
         if !self.may(who, SessionAccess::Recall, &session, &who.name()) {
             return Err(self.forbid(who, RefusedAttempt::Recall));
         }
-        let eyes = if who.is_owner() { PrivateAccess::Owner } else { PrivateAccess::Public };
+        let access = if who.is_owner() { PrivateAccess::Owner } else { PrivateAccess::Public };
         match ask {
-            MemexQuestion::Logs(_) if eyes == PrivateAccess::Public => {
+            MemexQuestion::Logs(_) if access == PrivateAccess::Public => {
                 Err(self.forbid(who, RefusedAttempt::Recall))
             }
             MemexQuestion::Logs(limit) => self.logs(limit).await,
-            ask => match self.librarian() {
-                Some(librarian) => Ok(librarian.answer(ask, MemexAsker { eyes }).await?),
-                None => Err(no_memex().into()),
+            ask => match self.memex_service() {
+                Some(service) => service.answer(ask, MemexAsker { access }).await,
+                None => Err(EngineError::from(&MemexRefusal::NoMemex)),
             },
         }
     }

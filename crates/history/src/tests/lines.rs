@@ -136,7 +136,7 @@ fn every_kind_is_explained() {
 #[test]
 fn the_store_writes_kinds_that_are_known() {
     let kinds = [
-        (RecordKind::Compacted, bridle_record::compact::COMPACTED),
+        (RecordKind::Compacted, bridle_record::compacted_span::COMPACTED),
         (RecordKind::Compaction, bridle_record::compact::COMPACTION),
         (RecordKind::Repaired, bridle_record::repair::REPAIRED),
     ];
