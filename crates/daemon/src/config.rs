@@ -11,15 +11,13 @@ use std::time::Duration;
 pub use bridle_host::ThinkerChoice;
 pub use bridle_wire::frame::UnknownUnitPolicy;
 
+pub use crate::access::rate::{EventRate, MAX_RATE, MessageRates};
 use crate::access::tls::TlsConfig;
 use crate::access::web_origin::WebOrigin;
 use crate::error::DaemonError;
+pub use crate::error::MIN_SECRET_BYTES;
 use crate::fetch::FetchConfig;
 use bridle_memex::{MemexRules, RollbackChoice};
-
-/// Shortest HMAC secret in bytes that the daemon takes: half of SHA-256's output, the least
-/// that cannot be searched.
-pub const MIN_SECRET_BYTES: usize = 16;
 
 /// Smallest `max_frame` in bytes that still fits every frame a client must be able to send.
 pub const MIN_MAX_FRAME: usize = 1024;
@@ -165,7 +163,7 @@ impl DaemonConfig {
         let MessageRates { remote, local, stranger } = self.message_rates;
         let http = [self.http_rates.remote, self.http_rates.local];
         for rate in http.into_iter().chain([remote, local, stranger]).flatten() {
-            rate.check()?;
+            check_rate(rate)?;
         }
         self.limits.check()?;
         self.engine.check()
@@ -192,60 +190,16 @@ impl Default for HttpRates {
     }
 }
 
-/// Numbers of framed messages that one principal may send over TCP; more are answered
-/// `:rate-limited`. The Unix socket and the standard streams are not counted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct MessageRates {
-    /// From a principal on another machine. `None`: as many as it likes.
-    pub remote: Option<EventRate>,
-    /// From a principal on this machine.
-    pub local: Option<EventRate>,
-    /// Frames of any kind, health checks included, from an unknown peer: of one user of this
-    /// machine, or of one network.
-    pub stranger: Option<EventRate>,
-}
-
-impl Default for MessageRates {
-    fn default() -> MessageRates {
-        MessageRates {
-            // An editor that reports every movement of the cursor sends some thirty a second.
-            remote: Some(EventRate { per_second: 200, burst: 1_000 }),
-            // As over HTTP: it keeps a program that went mad in check.
-            local: Some(EventRate { per_second: 10_000, burst: 20_000 }),
-            // Health checks of a whole rack, and somebody who tries `help`.
-            stranger: Some(EventRate { per_second: 20, burst: 100 }),
+/// Checks that a rate is within the limits of its fields.
+fn check_rate(rate: EventRate) -> Result<(), DaemonError> {
+    for got in [rate.per_second, rate.burst] {
+        if !(1..=MAX_RATE).contains(&got) {
+            let size = |count: u32| usize::try_from(count).unwrap_or(usize::MAX);
+            let (got, most) = (size(got), size(MAX_RATE));
+            return Err(DaemonError::LimitOutOfRange { name: "http_rate", got, least: 1, most });
         }
     }
-}
-
-/// How often something may happen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct EventRate {
-    /// Times a second in the long run, 1 to [`MAX_RATE`].
-    pub per_second: u32,
-    /// Times at once after a pause, 1 to [`MAX_RATE`].
-    pub burst: u32,
-}
-
-/// Most that a [`EventRate`] can say: a thousandth of a nanosecond clock's ticks.
-pub const MAX_RATE: u32 = 1_000_000;
-
-impl EventRate {
-    fn check(self) -> Result<(), DaemonError> {
-        for got in [self.per_second, self.burst] {
-            if !(1..=MAX_RATE).contains(&got) {
-                let size = |count: u32| usize::try_from(count).unwrap_or(usize::MAX);
-                let (got, most) = (size(got), size(MAX_RATE));
-                return Err(DaemonError::LimitOutOfRange {
-                    name: "http_rate",
-                    got,
-                    least: 1,
-                    most,
-                });
-            }
-        }
-        Ok(())
-    }
+    Ok(())
 }
 
 /// Where the policies are.

@@ -6,7 +6,9 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use crate::config::MIN_SECRET_BYTES;
+/// Shortest HMAC secret in bytes that the daemon takes: half of SHA-256's output, the least
+/// that cannot be searched.
+pub const MIN_SECRET_BYTES: usize = 16;
 
 /// A fault of the daemon as a whole.
 #[derive(Debug, thiserror::Error)]
@@ -157,7 +159,7 @@ pub enum DaemonError {
     Tokens(#[source] crate::access::tokens::TokenError),
     /// The key of continuations cannot be used.
     #[error("cannot use the key that seals continuations")]
-    Seals(#[source] crate::http::SealsError),
+    Seals(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// The thinker cannot be used.
     #[error("cannot use the thinker")]
     Thinker(#[source] bridle_host::HostError),

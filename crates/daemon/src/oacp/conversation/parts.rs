@@ -53,7 +53,7 @@ impl Conversation {
         name: &PartsId,
         part: ReceivedPart<'_>,
     ) {
-        let limits = &batch.shared.config.limits;
+        let limits = &batch.service.daemon.config.limits;
         let most = match self.source {
             Some(_) => limits.message.min(MAX_STRANGER_FRAME_BYTES),
             None => limits.message,
@@ -65,7 +65,7 @@ impl Conversation {
                 ..AssemblerLimits::default()
             }))
         });
-        let deadline = batch.shared.tick_after(limits.frame_deadline);
+        let deadline = batch.service.daemon.tick_after(limits.frame_deadline);
         let accepted = parts.accept(name, part, deadline);
         self.drop_empty_parts();
         match accepted {
