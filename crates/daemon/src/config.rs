@@ -37,7 +37,7 @@ pub struct DaemonConfig {
     pub http_plain: bool,
     /// Another `HOST:PORT` for pairing alone, under the rules of `http`, which must be on.
     pub pair_alias: Option<String>,
-    /// How often one principal may ask over HTTP.
+    /// Requests that one principal may send over HTTP.
     pub http_rates: HttpRates,
     /// Numbers of framed messages that one principal may send.
     pub message_rates: MessageRates,
@@ -56,13 +56,13 @@ pub struct DaemonConfig {
     pub state: PathBuf,
     /// Signed frames on TCP.
     pub hmac: HmacConfig,
-    /// How text beyond ASCII is written to a peer whose length unit is not known yet.
+    /// Spelling of text beyond ASCII to a peer whose length unit is not known yet.
     pub unknown_unit: UnknownUnitPolicy,
     /// Limits; each has a name, a default and a documented behavior when reached.
     pub limits: DaemonLimits,
     /// Idle time after which TCP asks a silent peer whether it still exists. `None`: never.
     pub keepalive: Option<Duration>,
-    /// Who thinks.
+    /// Thinker of all sessions.
     pub thinker: ThinkerChoice,
     /// By which policies everything is judged.
     pub policy: PolicyChoice,
@@ -71,17 +71,17 @@ pub struct DaemonConfig {
     pub protected: Vec<PathBuf>,
     /// The folder of the user's Org files. `None`: there is no memory.
     pub memex: Option<PathBuf>,
-    /// What of it is read, and what is private.
+    /// Rules for what of it is read, and what is private.
     pub memex_rules: MemexRules,
-    /// What becomes of the changes of a turn that fails.
+    /// Treatment of the changes of a turn that fails.
     pub rollback: RollbackChoice,
-    /// How often the session `heartbeat` is told that time passed. `None`: never.
+    /// Interval at which the session `heartbeat` is told that time passed. `None`: never.
     pub heartbeat: Option<Duration>,
     /// Limits of the engine.
     pub engine: EngineLimits,
     /// Limits of attachments.
     pub files: AttachmentLimits,
-    /// What may be fetched.
+    /// Rules for fetching.
     pub fetch: FetchConfig,
 }
 
@@ -170,7 +170,7 @@ impl DaemonConfig {
     }
 }
 
-/// How often one principal may ask over HTTP; more is answered `rate_limited`.
+/// Requests that one principal may send over HTTP; more is answered `rate_limited`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HttpRates {
     /// From other machines. `None`: as often as it likes.
@@ -202,7 +202,7 @@ fn check_rate(rate: EventRate) -> Result<(), DaemonError> {
     Ok(())
 }
 
-/// Where the policies are.
+/// Place of the policies.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum PolicyChoice {
     /// Nowhere but in the program: the built-in set.
@@ -266,7 +266,7 @@ pub struct DaemonLimits {
     /// Connections of unknown peers among them. When they are taken, one that was idle for a while
     /// gives way to a newcomer.
     pub strangers: usize,
-    /// The same for one user of this machine, or one network.
+    /// Limit for one user of this machine, or one network.
     pub strangers_each: usize,
     /// Time without a whole message after which an unknown peer is closed.
     pub stranger_idle: Duration,
@@ -376,7 +376,7 @@ pub struct EngineLimits {
     /// Time for somebody to say yes or no to what the guard asks; over it the question is
     /// `expired`, which is no denial. Holds for sessions that begin from now on.
     pub approval: Duration,
-    /// What principals may have recorded.
+    /// Bytes that principals may have recorded.
     pub record_budgets: RecordBudgets,
 }
 
@@ -385,9 +385,9 @@ pub struct EngineLimits {
 pub struct RecordBudgets {
     /// At once, for whoever is known: programs of the own user without a key, tokens, certificates.
     pub known: u64,
-    /// The same for all strangers together.
+    /// Budget of all strangers together.
     pub anonymous: u64,
-    /// What each budget gets back in a minute.
+    /// Bytes that each budget gets back in a minute.
     pub refill_per_minute: u64,
 }
 
@@ -447,11 +447,11 @@ pub struct AttachmentLimits {
     pub bytes: usize,
     /// Bytes of all that one principal has; over it `rate_limited` until some expire.
     pub owner_bytes: u64,
-    /// How many one principal has; likewise.
+    /// Number that one principal has; likewise.
     pub owner_files: u64,
     /// Bytes of all that there are; likewise.
     pub all_bytes: u64,
-    /// How long one is kept, from its latest upload on.
+    /// Time that one is kept, from its latest upload on.
     pub keep: Duration,
 }
 
@@ -470,7 +470,7 @@ impl Default for AttachmentLimits {
 }
 
 impl AttachmentLimits {
-    /// What the shelf is told of them.
+    /// Limits of the attachment store.
     pub(crate) fn room(&self) -> bridle_record::ShelfRoom {
         let AttachmentLimits { owner_bytes, owner_files, all_bytes, .. } = *self;
         bridle_record::ShelfRoom { owner_bytes, owner_files, all_bytes }

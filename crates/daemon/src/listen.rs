@@ -21,7 +21,7 @@ pub(crate) use unix::{SocketFile, admits, bind as bind_unix, peer_uid};
 /// connect at once must all be served; the kernel caps it at its own `somaxconn`.
 const BACKLOG: u32 = 4096;
 
-/// Where a daemon listens, once it does.
+/// Addresses of a daemon that listens.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BoundAddresses {
     /// The TCP address, with the port that the system chose if 0 was asked for.

@@ -45,7 +45,7 @@ pub(crate) struct DaemonMetrics {
     pub(crate) engine: EngineMetrics,
 }
 
-/// What the engine counts; made by it, and shown with the rest.
+/// Counters of the engine; made by it, and shown with the rest.
 #[derive(Clone, Debug)]
 pub(crate) struct EngineMetrics {
     /// Messages recorded.
@@ -103,7 +103,7 @@ impl EngineMetrics {
     }
 }
 
-/// What one connection counted since it last told.
+/// Counts of one connection since it last added them.
 #[derive(Debug, Default)]
 pub(crate) struct ConnectionTally {
     pub(crate) frames_in: u64,

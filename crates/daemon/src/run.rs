@@ -23,7 +23,7 @@ use crate::oacp::service::OacpService;
 use crate::shared::DaemonShared;
 
 /// Time beyond the grace for tasks to notice that it is over.
-const LAST_CALL: Duration = Duration::from_millis(500);
+const LAST_CALL_WAIT: Duration = Duration::from_millis(500);
 
 /// Runs a daemon until `shutdown` completes, or until the end of standard input when that is
 /// its only listener.
@@ -52,7 +52,7 @@ pub async fn run(
     let oacp = match OacpService::new(Arc::clone(&shared)) {
         Ok(oacp) => oacp,
         Err(error) => {
-            hub.stop(LAST_CALL).await;
+            hub.stop(LAST_CALL_WAIT).await;
             return Err(error);
         }
     };
@@ -77,7 +77,7 @@ pub async fn run(
     shared.end();
     accepting.close();
     accepting.wait().await;
-    let grace = shared.config.limits.shutdown_grace + LAST_CALL;
+    let grace = shared.config.limits.shutdown_grace + LAST_CALL_WAIT;
     shared.tasks.close();
     if tokio::time::timeout(grace, shared.tasks.wait()).await.is_err() {
         tracing::warn!(left = shared.tasks.len(), "connections did not end within the grace");
@@ -209,7 +209,7 @@ impl OpenListeners {
     }
 }
 
-/// What OpenHarness needs, over HTTP or on lines.
+/// Everything that OpenHarness needs, over HTTP or on lines.
 struct OpenHarnessService {
     tokens: TokenRegistry,
     seals: TokenSealer,

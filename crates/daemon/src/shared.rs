@@ -27,7 +27,7 @@ pub(crate) const MAX_STRANGER_IN_FLIGHT_BYTES: usize = 16 << 20;
 /// One per daemon, behind an `Arc` in every task.
 #[derive(Debug)]
 pub(crate) struct DaemonShared {
-    /// What the daemon was told at start.
+    /// Settings, checked at start.
     pub(crate) config: DaemonConfig,
     /// Sessions and the record.
     pub(crate) hub: Arc<Hub>,
@@ -41,11 +41,11 @@ pub(crate) struct DaemonShared {
     pub(crate) budget: Arc<ByteBudget>,
     /// Counters.
     pub(crate) metrics: DaemonMetrics,
-    /// Whose sockets are at the other ends.
+    /// Owners of the sockets at the other ends.
     pub(crate) sockets: Arc<SocketTable>,
     /// The uid whose peers are served on the Unix socket.
     pub(crate) own_uid: u32,
-    /// When the daemon started.
+    /// Start of the daemon.
     pub(crate) started: Instant,
     /// Places for connections.
     pub(crate) seats: Arc<ConnectionSlots>,

@@ -42,7 +42,7 @@ pub(crate) async fn accept_each<T>(
     }
 }
 
-/// How long to wait after a failed accept.
+/// Pause after a failed accept.
 #[derive(Debug)]
 struct AcceptBackoff(Duration);
 

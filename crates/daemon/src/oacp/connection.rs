@@ -43,17 +43,17 @@ use thread_buffers::{BULK_WINDOW, READ_WINDOW, ThreadBuffers};
 
 /// Unsent bytes that must leave before a slow reader gets its full time again; a peer that
 /// takes a byte now and then is as slow as one that takes none.
-const PROGRESS: usize = 16 << 10;
+const WRITE_PROGRESS_BYTES: usize = 16 << 10;
 
 /// Bytes of an unfinished frame that must arrive before its sender gets its full time again.
 /// With the usual 30 s that is 9 kB/s: far below a peer that writes byte for byte, far above one
 /// that only holds its place.
-const ARRIVAL: usize = 256 << 10;
+const READ_PROGRESS_BYTES: usize = 256 << 10;
 
 /// Longest time for which nothing is read from a peer that sends too often.
-const MAX_REST: Duration = Duration::from_secs(1);
+const MAX_RATE_PAUSE: Duration = Duration::from_secs(1);
 
-/// Why a connection ended.
+/// Reason why a connection ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CloseReason {
     /// The peer closed its end between frames.
@@ -111,7 +111,7 @@ pub(crate) struct OacpConnection {
     /// A large event that is being written on another thread; nothing is pulled meanwhile.
     /// Boxed: most connections never have one.
     writing: Option<Box<LargeEventWrite>>,
-    /// What a message of the peer needs out of the record; nothing is read meanwhile.
+    /// Work in the record that a message of the peer waits for; nothing is read meanwhile.
     fetching: Option<Fetching>,
     /// Bytes that the unfinished frame still needs, as the peer announced it.
     missing: usize,
@@ -136,7 +136,7 @@ pub(crate) struct OacpConnection {
 /// A large message that is being judged.
 struct PayloadCheck {
     task: JoinHandle<Result<PayloadVerdict, JoinError>>,
-    /// How many bytes it holds meanwhile.
+    /// Bytes that it holds meanwhile.
     bytes: usize,
 }
 
@@ -152,7 +152,7 @@ enum ConnectionPhase {
     Lingering(CloseReason),
 }
 
-/// What a step of the task leads to.
+/// Consequence of a step of the task.
 enum ConnectionStep {
     /// Look again at once.
     Again,
@@ -288,7 +288,7 @@ impl OacpConnection {
     fn count_sent(&mut self, n: usize) {
         self.tally.bytes_out += n as u64;
         self.progress += n;
-        if self.progress >= PROGRESS {
+        if self.progress >= WRITE_PROGRESS_BYTES {
             self.progress = 0;
             self.deadlines.stop(MissedDeadline::Write);
         }
@@ -297,7 +297,7 @@ impl OacpConnection {
     fn count_read(&mut self, n: usize) {
         self.tally.bytes_in += n as u64;
         self.arrived += n;
-        if self.arrived >= ARRIVAL {
+        if self.arrived >= READ_PROGRESS_BYTES {
             // An unfinished frame starts it anew when the bytes are settled.
             self.arrived = 0;
             self.deadlines.stop(MissedDeadline::Frame);
@@ -436,7 +436,7 @@ impl OacpConnection {
             AfterBatch::Judge(work) => self.begin_judging(work),
             AfterBatch::Rest(time) => {
                 self.backlog = true;
-                self.deadlines.start(MissedDeadline::Rest, time.min(MAX_REST));
+                self.deadlines.start(MissedDeadline::Rest, time.min(MAX_RATE_PAUSE));
             }
             AfterBatch::Close(why) => self.leave(why),
         }

@@ -51,18 +51,18 @@ pub(crate) const MAX_UNPROVEN_FRAME_BYTES: usize = payload_check::MAX_TURN_BYTES
 /// The target whose trace events tell of every message in and out: its type, size and hash.
 const WIRE: &str = "bridle::wire";
 
-/// What an answered batch leaves behind.
+/// Rest of an answered batch.
 #[derive(Debug)]
 pub(crate) struct BatchRemainder {
     /// Bytes at the front of the input that are done with.
     pub(crate) consumed: usize,
     /// Whether at least one frame ended in this batch.
     pub(crate) finished_frame: bool,
-    /// What to do now.
+    /// Next step of the connection.
     pub(crate) then: AfterBatch,
 }
 
-/// What to do after a batch.
+/// Next step of the connection after a batch.
 #[derive(Debug)]
 pub(crate) enum AfterBatch {
     /// Wait for the next frame.
@@ -93,7 +93,7 @@ pub(crate) enum AfterBatch {
 #[derive(Debug)]
 pub(crate) struct Conversation {
     origin: PeerOrigin,
-    /// Who is at the other end; `None` while nothing was said for which it matters.
+    /// Principal at the other end; `None` while nothing was said for which it matters.
     who: Option<Box<Principal>>,
     /// Key under which an unknown peer is counted; `None` once it is known.
     source: Option<PeerSource>,
@@ -102,7 +102,7 @@ pub(crate) struct Conversation {
     signing: SigningState,
     /// The dialect of the client's texts and of the answers.
     dialect: Dialect,
-    /// What the client's hello said about us; `None` before a hello.
+    /// Terms that the client's hello settled; `None` before a hello.
     greeted: Option<ClientTerms>,
     /// Messages in parts that are not whole yet. Boxed: most connections never have one.
     parts: Option<Box<PartAssembler>>,
@@ -114,7 +114,7 @@ pub(crate) struct Conversation {
     waiting: Option<Box<WaitingMessage>>,
 }
 
-/// What was settled by a client's hello.
+/// Terms that a client's hello settled.
 #[derive(Clone, Copy, Debug)]
 struct ClientTerms {
     /// The client puts messages together from parts.
@@ -123,7 +123,7 @@ struct ClientTerms {
     said: u64,
 }
 
-/// Where a connection stands with signatures.
+/// State of a connection's signatures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum SigningState {
     /// Nothing is signed.
@@ -134,7 +134,7 @@ enum SigningState {
     Settled,
 }
 
-/// What a batch needs besides the conversation itself.
+/// Everything that a batch needs besides the conversation itself.
 struct ReplyContext<'b> {
     service: &'b OacpService,
     out: &'b mut Vec<u8>,
@@ -152,7 +152,7 @@ impl<'b> ReplyContext<'b> {
         tally: &'b mut ConnectionTally,
     ) -> ReplyContext<'b> {
         let traced = tracing::enabled!(target: WIRE, tracing::Level::TRACE);
-        let full = service.daemon.budget.full() || !service.daemon.hub.is_healthy();
+        let full = service.daemon.budget.full() || !service.daemon.hub.home.is_healthy();
         let status = if full { HealthStatus::Degraded } else { HealthStatus::Healthy };
         ReplyContext { service, out, tally, traced, status }
     }
@@ -305,7 +305,7 @@ impl Conversation {
         self.whole.take().map(LargePayload::Whole)
     }
 
-    /// Where the client came from.
+    /// Returns the origin of the client.
     pub(crate) fn origin(&self) -> PeerOrigin {
         self.origin
     }
@@ -427,7 +427,7 @@ fn id_of(text: &str) -> Option<MessageId> {
     OacpMessage::peek_id(&tree)
 }
 
-/// Who a peer is by the way it came, if that says it.
+/// Returns the principal of a peer by the way it came, if that says it.
 fn known(origin: PeerOrigin) -> Option<Principal> {
     match origin {
         PeerOrigin::Stdio => Some(Principal::Stdio),
@@ -441,7 +441,7 @@ fn is_plain_check(payload: &[u8]) -> bool {
     str::from_utf8(payload).is_ok_and(HealthCheck::is_plain)
 }
 
-/// Why a connection ends whose framing is lost like this.
+/// Returns the reason of a close after lost framing.
 fn closed_by(error: &FrameError) -> CloseReason {
     match error {
         FrameError::BadSignature | FrameError::Replayed => CloseReason::BadSignature,

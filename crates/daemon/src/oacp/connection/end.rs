@@ -8,8 +8,8 @@ use bridle_wire::OacpCode;
 use super::deadline::MissedDeadline;
 use super::{CloseReason, ConnectionPhase, ConnectionStep, OacpConnection, thread_buffers};
 
-/// How long an ended connection waits for the peer to take the last frame and close.
-const LINGER: Duration = Duration::from_secs(2);
+/// Time that an ended connection waits for the peer to take the last frame and close.
+const LINGER_TIMEOUT: Duration = Duration::from_secs(2);
 
 impl OacpConnection {
     pub(super) fn end_of_input(&mut self) -> ConnectionStep {
@@ -123,7 +123,7 @@ impl OacpConnection {
             return ConnectionStep::End(why);
         }
         self.deadlines.stop_all();
-        self.deadlines.start(MissedDeadline::End, self.patience(LINGER));
+        self.deadlines.start(MissedDeadline::End, self.patience(LINGER_TIMEOUT));
         self.phase = ConnectionPhase::Lingering(why);
         ConnectionStep::Again
     }
@@ -143,7 +143,7 @@ impl OacpConnection {
         })
     }
 
-    /// How long the end may take: `usual`, or the grace when the daemon stops.
+    /// Returns the time that the end may take: `usual`, or the grace when the daemon stops.
     fn patience(&self, usual: Duration) -> Duration {
         let service = &self.service;
         if service.daemon.stop.is_cancelled() {
@@ -153,7 +153,7 @@ impl OacpConnection {
         }
     }
 
-    /// Something took too long.
+    /// Acts on a missed deadline.
     pub(super) fn late(&mut self, late: MissedDeadline) -> ConnectionStep {
         match late {
             MissedDeadline::Frame if self.held.is_waiting() => {

@@ -20,18 +20,18 @@ use crate::oacp::conversation::WaitReason;
 
 /// Bytes of output over which nothing more is pulled in one step: a full window of the socket,
 /// after which others get their turn.
-const PULL_WINDOW: usize = 64 << 10;
+const MAX_PULL_BYTES: usize = 64 << 10;
 
-/// Something of the engine's that takes a look into the record.
+/// Work of the engine that reads the record.
 pub(super) type Fetching = Pin<Box<dyn Future<Output = FetchedEvents> + Send>>;
 
-/// What such a look gave.
+/// Result of such work.
 pub(super) enum FetchedEvents {
     /// An attachment, or why there is none.
     Attached(Result<Arc<AttachedShell>, EngineError>),
-    /// Who is at the other end.
+    /// Principal at the other end.
     Principal(Principal),
-    /// What the daemon says to a question.
+    /// Answer of the daemon to a question.
     Told(Result<QueryAnswer, EngineError>),
 }
 
@@ -45,11 +45,11 @@ impl FetchedEvents {
 pub(super) struct LargeEventWrite {
     told: OutboundItem,
     task: JoinHandle<Result<String, JoinError>>,
-    /// How many bytes it holds meanwhile.
+    /// Bytes that it holds meanwhile.
     pub(super) bytes: usize,
 }
 
-/// What pulling gave.
+/// Result of pulling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PullResult {
     /// Nothing.
@@ -61,7 +61,7 @@ pub(super) enum PullResult {
 }
 
 impl PullResult {
-    /// What the rest of the step leads to, after this.
+    /// Combines this with the consequence of the rest of the step.
     pub(super) fn then(self, step: ConnectionStep) -> ConnectionStep {
         match (step, self) {
             (ConnectionStep::Wait, PullResult::All) => ConnectionStep::Again,
@@ -77,7 +77,7 @@ impl OacpConnection {
     /// Takes what the engine has for this peer, as far as the output has room; `unsent` bytes
     /// are there already.
     pub(super) fn pull(&mut self, unsent: usize, cx: &mut Context<'_>) -> PullResult {
-        let most = PULL_WINDOW.min(self.service.daemon.config.limits.output);
+        let most = MAX_PULL_BYTES.min(self.service.daemon.config.limits.output);
         let may_pull = matches!(self.phase, ConnectionPhase::Open | ConnectionPhase::Draining(_));
         if unsent >= most || !may_pull || self.talk.attachment().is_none() {
             return PullResult::Nothing;
@@ -177,7 +177,7 @@ impl OacpConnection {
         })
     }
 
-    /// Who is at the other end. Nothing is attached or listed before it is known.
+    /// Returns the principal at the other end. Nothing is attached or listed before it is known.
     fn principal(&self) -> Principal {
         self.talk.principal().cloned().unwrap_or(Principal::Anonymous)
     }

@@ -37,10 +37,10 @@ pub(crate) const MAX_UNANSWERED: usize = 64;
 /// Bytes of an answer's envelope: its id is the largest part of it.
 const ENVELOPE: usize = 320;
 
-/// What a client is told whose hello did not find a session, and that goes on as if it had.
+/// Reason for a client whose hello did not find a session, and that goes on as if it had.
 const NO_SESSION: &str = "this connection is attached to no session; say hello again";
 
-/// What a client is told that asks for a session of an impossible name.
+/// Reason for a session of an impossible name.
 const SESSION_NAME: &str = "expected 1 to 64 letters, digits, `.`, `_` and `-`";
 
 /// The engine's end of one conversation.
@@ -94,14 +94,14 @@ pub(super) enum WaitingMessage {
     Health(HealthCheck),
 }
 
-/// What a waiting message waits for.
+/// Reason why a message waits.
 #[derive(Debug)]
 pub(crate) enum WaitReason {
     /// To know who is at the other end; bring it to [`Conversation::identified`].
     Principal,
-    /// That the connection is attached like this; bring it to [`Conversation::attached`].
+    /// For an attachment like this; bring it to [`Conversation::attached`].
     Attached(AttachRequest),
-    /// What the daemon says to this question; bring it to [`Conversation::told`]. Take the question with
+    /// For the daemon's answer to this question; bring it to [`Conversation::told`]. Take the question with
     /// [`Conversation::take_query`].
     Query,
     /// Answers to earlier messages.
@@ -154,7 +154,7 @@ impl Conversation {
         }
     }
 
-    /// How many messages the engine has not answered yet.
+    /// Returns the number of messages that the engine has not answered yet.
     pub(crate) fn unanswered(&self) -> usize {
         self.link.as_ref().map_or(0, |link| link.unanswered)
     }
@@ -275,7 +275,7 @@ impl Conversation {
         self.refuse(&mut batch, id.as_ref(), &OacpCode::ShuttingDown.into());
     }
 
-    /// Who is at the other end, once it is known.
+    /// Returns the principal at the other end, once it is known.
     pub(crate) fn principal(&self) -> Option<&Principal> {
         self.who.as_deref()
     }
@@ -615,7 +615,7 @@ fn to_shell_role(role: AttachRole) -> ShellRole {
     }
 }
 
-/// What a hello asks of the engine.
+/// Makes the attach request of a hello.
 fn wish(hello: &ClientHello) -> Result<AttachRequest, ErrorReply> {
     let session = match &hello.session {
         Some(name) => Some(SessionId::parse(name).map_err(|_| {

@@ -17,7 +17,7 @@ impl Conversation {
         self.parts.as_ref().map_or(0, |parts| parts.held_bytes())
     }
 
-    /// When the oldest unfinished message in parts is given up.
+    /// Returns the time at which the oldest unfinished message in parts is given up.
     pub(crate) fn part_deadline(&self) -> Option<CallerMillis> {
         self.parts.as_ref().and_then(|parts| parts.next_deadline())
     }

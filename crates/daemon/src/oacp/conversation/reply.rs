@@ -12,11 +12,11 @@ use super::{Conversation, ReplyContext, WIRE};
 use crate::config::DaemonLimits;
 use crate::oacp::service::OacpService;
 
-/// What a client is told whose message nobody takes.
+/// Reason for a message that nobody takes.
 const NOT_TAKEN: &str = "expected an event, a request, a log line, a hello or a health check; \
                          nothing here takes this type from a client";
 
-/// What a client is told that answers a question nobody asked.
+/// Reason for an answer to a question that nobody asked.
 pub(super) const NOT_ASKED: &str = "this daemon asked nothing under that id";
 
 impl Conversation {
@@ -107,14 +107,14 @@ impl Conversation {
     }
 }
 
-/// What is shown of a fault in the policies to whoever is not their owner: its text quotes them.
+/// Text in the place of a fault in the policies for whoever is not their owner: the fault quotes them.
 const POLICY_FAULT_ELSEWHERE: &str = "the policies have a fault, which is shown to their owner";
 
 fn detail(service: &OacpService, is_owner: bool) -> HealthDetail {
     let open = service.daemon.open();
     let in_flight = service.daemon.budget.used();
     let traffic = service.daemon.hub.traffic();
-    let present = service.daemon.hub.guard.present();
+    let present = service.daemon.hub.home.guard.present();
     HealthDetail {
         server: SERVER.into(),
         uptime_seconds: service.daemon.started.elapsed().as_secs(),
@@ -131,7 +131,7 @@ fn detail(service: &OacpService, is_owner: bool) -> HealthDetail {
             ("records", traffic.records),
         ],
         limits: limits(&service.daemon.config.limits),
-        store: if service.daemon.hub.is_healthy() { "ready" } else { "unavailable" },
+        store: if service.daemon.hub.home.is_healthy() { "ready" } else { "unavailable" },
         policy: present.installed.hash().to_string().into(),
         policy_fault: match is_owner {
             true => present.fault.clone(),
