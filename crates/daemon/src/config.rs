@@ -17,7 +17,7 @@ use crate::access::web_origin::WebOrigin;
 use crate::error::DaemonError;
 pub use crate::error::MIN_SECRET_BYTES;
 use crate::fetch::FetchConfig;
-use bridle_memex::{MemexRules, RollbackChoice};
+use bridle_memex::{MemexSettings, RollbackChoice};
 
 /// Smallest `max_frame` in bytes that still fits every frame a client must be able to send.
 pub const MIN_MAX_FRAME: usize = 1024;
@@ -72,7 +72,7 @@ pub struct DaemonConfig {
     /// The folder of the user's Org files. `None`: there is no memory.
     pub memex: Option<PathBuf>,
     /// Rules for what of it is read, and what is private.
-    pub memex_rules: MemexRules,
+    pub memex_rules: MemexSettings,
     /// Treatment of the changes of a turn that fails.
     pub rollback: RollbackChoice,
     /// Interval at which the session `heartbeat` is told that time passed. `None`: never.
@@ -109,7 +109,7 @@ impl Default for DaemonConfig {
             policy: PolicyChoice::default(),
             protected: Vec::new(),
             memex: None,
-            memex_rules: MemexRules::default(),
+            memex_rules: MemexSettings::default(),
             rollback: RollbackChoice::default(),
             heartbeat: None,
             engine: EngineLimits::default(),

@@ -38,6 +38,7 @@ mod inbox_item;
 mod live_session;
 mod load;
 mod loaded_session;
+mod memex_service;
 mod memory_query;
 mod principal_usage;
 mod publish;

@@ -25,7 +25,7 @@ use crate::value_size::weight;
 const HEARTBEAT: &str = "heartbeat";
 const SCHEDULE: &str = "schedule";
 
-/// What is kept of where the user is: enough to name the place, never the text.
+/// Keys that are kept of a user's place: enough to name it, never the text.
 const FOCUS_KEYS: [&str; 6] = ["sensor", "file", "buffer", "line", "column", "state"];
 
 /// Takes the first event of a session; a second one changes nothing.
@@ -65,7 +65,9 @@ pub(crate) fn signal(state: &mut SessionState, signal: Arc<Signal>, out: &mut Ef
             }
             Some(SensorClass::Interrupt) => interrupt(state, seq, &signal, out),
             Some(SensorClass::ToolReport) => noted(state, seq, &signal, out),
-            Some(SensorClass::Prompt | SensorClass::Command | SensorClass::Other) => wait(state, seq, signal, out),
+            Some(SensorClass::Prompt | SensorClass::Command | SensorClass::Other) => {
+                wait(state, seq, signal, out)
+            }
             None => {
                 let message = "an event needs a `:sensor`; what is to be done is asked for with a \
                                `:REQUEST`";
@@ -165,8 +167,7 @@ fn sensor_class(signal: &Signal) -> Option<SensorClass> {
 
 /// Whether somebody said something and expects words.
 pub(crate) fn is_prompt(signal: &Signal) -> bool {
-    signal.kind == SignalKind::Event
-        && sensor_class(signal).is_some_and(SensorClass::expects_words)
+    signal.kind == SignalKind::Event && sensor_class(signal).is_some_and(SensorClass::expects_words)
 }
 
 /// Whether a turn is the regular beat, which has nobody to complain to.
@@ -282,7 +283,7 @@ fn is_completion(signal: &Signal) -> bool {
         && matches!(Action::from_payload(&signal.payload), Ok(Action::Complete { .. }))
 }
 
-/// What is kept of a payload that says where the user is.
+/// Picks the keys of a payload that name the user's place.
 fn focus(payload: &Value, limits: &SessionLimits) -> Option<Arc<Value>> {
     let kept = FOCUS_KEYS.iter().filter_map(|key| {
         let value = match payload.get(key)? {

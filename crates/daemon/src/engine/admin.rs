@@ -3,15 +3,17 @@
 //! Reached only with an order, as every actuator; started and recorded like every act. The
 //! outcome goes to the session that asked.
 
-use std::sync::Arc;
-
+use bridle_history::record_source::kind_of;
 use bridle_history::session_fold::{self, HistoryFold};
-use bridle_loop::{Action, ForkPoint, Order, Outcome, SessionId, SessionStart, SessionState};
-use bridle_record::compact::COMPACTED;
+use bridle_loop::{
+    Action, ForkPoint, Order, Outcome, RecordKind, SessionId, SessionStart, SessionState,
+};
 use bridle_record::{
     ForgetRequest, ForgetResult, RecordFilter, RecordNumber, RecordReader, RecordStore, StoreError,
 };
 use bridle_sexp::Value;
+use std::sync::Arc;
+
 use tokio::sync::oneshot;
 
 use super::error::{EngineError, EngineErrorCode};
@@ -183,7 +185,7 @@ fn past(
     let Some(record) = reader.record(number)? else {
         return Ok(Err(format!("no record `{number}`")));
     };
-    if &*record.kind == COMPACTED {
+    if kind_of(&record) == Some(RecordKind::Compacted) {
         return Ok(Err(format!("record `{number}` was compacted: nothing is left to fork from")));
     }
     let Ok(id) = SessionId::parse(&record.session) else {
@@ -198,7 +200,7 @@ fn past(
         let Some(last) = page.last() else { return Ok(Ok((id, state))) };
         after = last.number;
         for record in &page {
-            if &*record.kind == COMPACTED {
+            if kind_of(record) == Some(RecordKind::Compacted) {
                 return Ok(Err(format!("records from `{}` on were compacted", record.number)));
             }
             if record.body.text().is_none() {

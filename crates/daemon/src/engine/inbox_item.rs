@@ -126,7 +126,7 @@ impl InboxItem {
         let signal = &inbound.signal;
         let Some(target) = signal.target.as_ref() else { return };
         let readers = Principal::readership(&signal.from, owner);
-        if let Some(payload) = host.prepares(target, &signal.payload, readers) {
+        if let Some(payload) = host.prepare_payload(target, &signal.payload, readers) {
             // What comes again is recognized by what its sender said.
             inbound.body.get_or_insert_with(|| body_hash(&inbound.signal));
             inbound.signal.payload = payload;

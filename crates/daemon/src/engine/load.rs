@@ -3,13 +3,13 @@
 //! Everything here runs on threads for blocking work. Loading reads the last checkpoint and what
 //! came after it, never the whole history.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
-
+use bridle_history::policy_sets::PolicySetCache;
+use bridle_history::record_source::kind_of;
 use bridle_history::session_fold::{HistoryFold, fold};
 use bridle_loop::{ActuatorLocation, Effect, KeywordName, SessionId};
-use bridle_record::compact::COMPACTED;
 use bridle_record::{LoadedSessionRows, ReceiptRow, Record, RecordReader, StoreError};
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::error::EngineError;
 use super::hub::Hub;
@@ -41,7 +41,7 @@ pub(super) struct FoundSession {
 /// The record cannot be read.
 pub(super) async fn load(hub: &Arc<Hub>, id: &SessionId) -> Result<FoundSession, EngineError> {
     let (id, now, sets) = (id.clone(), hub.now(), Arc::clone(&hub.home.guard.sets));
-    hub.home.readers.read(move |reader| read(HistoryFold { reader, sets: &sets }, id, now)).await
+    hub.home.readers.read(move |reader| read(reader, &sets, id, now)).await
 }
 
 /// Reads events of a session after a number.
@@ -83,8 +83,12 @@ fn read_page(
     Ok(page)
 }
 
-fn read(past: HistoryFold<'_>, id: SessionId, now: i64) -> Result<FoundSession, StoreError> {
-    let reader = past.reader;
+fn read(
+    reader: &RecordReader,
+    sets: &PolicySetCache,
+    id: SessionId,
+    now: i64,
+) -> Result<FoundSession, StoreError> {
     let is_known = reader.session(id.as_str())?.is_some_and(|row| !row.forgotten);
     if !is_known {
         let (requests, questions) = Default::default();
@@ -92,7 +96,7 @@ fn read(past: HistoryFold<'_>, id: SessionId, now: i64) -> Result<FoundSession, 
     }
     let loaded = reader.load(id.as_str(), now)?;
     let unsaved = loaded.tail.len();
-    let state = fold(past, id.clone(), &loaded)?;
+    let state = fold(HistoryFold { reader, sets }, id.clone(), &loaded)?;
     let mut core = LoadedSession::read(state, receipts(&loaded), unsaved);
     for row in &loaded.open {
         core.open.insert(row.effect, None);
@@ -147,13 +151,7 @@ fn receipts(loaded: &LoadedSessionRows) -> SessionReceipts {
 }
 
 fn stream_event(record: Record) -> Option<Arc<StreamEvent>> {
-    // What was compacted is gone, whatever it was.
-    let is_compacted = &*record.kind == COMPACTED;
-    let kind = if is_compacted {
-        StreamEventKind::Settled
-    } else {
-        StreamEventKind::from_record(&record.kind)?
-    };
+    let kind = StreamEventKind::of(kind_of(&record)?)?;
     let body = match record.body {
         bridle_record::RecordBody::Text(text) => Some(text.into()),
         bridle_record::RecordBody::Erased => None,

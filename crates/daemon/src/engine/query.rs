@@ -3,14 +3,16 @@
 //! Read from a message by `talk`, answered by the hub. Only an answer to a question of the guard
 //! leaves a record, in the session that asked it; a list leaves none.
 
-use std::sync::Arc;
-
+use bridle_history::record_source::kind_of;
 use bridle_history::session_fold;
 use bridle_loop::{
-    ActionHash, ApprovalAnswer, ApprovalChoice, EffectId, KeywordName, SessionAccess, SessionId,
+    ActionHash, AnsweredBody, ApprovalAnswer, ApprovalChoice, EffectId, IntentBody, KeywordName,
+    RecordKind, SessionAccess, SessionId,
 };
 use bridle_record::Record;
 use bridle_sexp::{Dialect, Value};
+use std::sync::Arc;
+
 use tokio::sync::oneshot;
 
 use super::context_query::{ContextQuery, QueryAsker};
@@ -389,40 +391,43 @@ impl Hub {
 
 /// Returns the latest words about an approved act, if they are recent.
 fn said(events: &[Record], name: &str) -> Option<Value> {
-    events.iter().rev().filter(|record| &*record.kind == "say").find_map(|record| {
-        let body = session_fold::parse(record.body.text().filter(|text| text.contains(name))?)?;
-        let payload = body.get("payload")?;
-        let is_it = payload.get("approval").and_then(Value::as_str) == Some(name);
-        (is_it && payload.get("outcome").is_some()).then(|| payload.clone())
-    })
+    events.iter().rev().filter(|record| kind_of(record) == Some(RecordKind::Say)).find_map(
+        |record| {
+            let body = session_fold::parse(record.body.text().filter(|text| text.contains(name))?)?;
+            let payload = body.get("payload")?;
+            let is_it = payload.get("approval").and_then(Value::as_str) == Some(name);
+            (is_it && payload.get("outcome").is_some()).then(|| payload.clone())
+        },
+    )
 }
 
 /// Returns the word for the outcome of an approved request, if it ended and is recent.
 fn outcome(events: &[Record], question: u64) -> Option<Value> {
-    let of = |kind: &'static str, effect: u64| {
-        let effect = i64::try_from(effect).ok()?;
-        events.iter().filter(move |record| &*record.kind == kind).find_map(move |record| {
+    let of = |kind: RecordKind, effect: u64| {
+        events.iter().filter(move |record| kind_of(record) == Some(kind)).find_map(move |record| {
             let body = session_fold::parse(record.body.text()?)?;
-            let is_it = body.get("effect").and_then(Value::as_i64) == Some(effect);
-            (is_it && body.get("counted").is_none()).then_some((record, body))
+            let answer = AnsweredBody::read(&body);
+            (answer.effect == Some(effect) && answer.counts).then_some((record, body))
         })
     };
     let ended = |effect: u64| {
-        let (_, body) = of("acted", effect).or_else(|| of("settled", effect))?;
+        let (_, body) =
+            of(RecordKind::Acted, effect).or_else(|| of(RecordKind::Settled, effect))?;
         body.get("outcome").cloned()
     };
     // Without a yes, or because it was no longer permitted.
     if let Some(word) = ended(question) {
         return Some(word);
     }
-    let (answered, _) = of("answered", question)?;
+    let (answered, _) = of(RecordKind::Answered, question)?;
     let follows = |record: &&Record| record.cause == Some(answered.number);
-    let Some(act) = events.iter().filter(|it| &*it.kind == "act").find(follows) else {
+    let is_act = |record: &&Record| kind_of(record) == Some(RecordKind::Act);
+    let Some(act) = events.iter().filter(is_act).find(follows) else {
         // What concerns the session alone is done as it is decided.
         return Some(Value::keyword("done"));
     };
     let act = session_fold::parse(act.body.text()?)?;
-    ended(u64::try_from(act.get("effect")?.as_i64()?).ok()?)
+    ended(IntentBody::read(&act).effect?)
 }
 
 fn payload_of(event: &StreamEvent) -> Option<Value> {

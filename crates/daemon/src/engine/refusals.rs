@@ -5,12 +5,11 @@
 //! counted, and the next record has their number. Peers that nobody knows are counted apart, so that
 //! they do not hide what a known one tries.
 
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
-
-use bridle_loop::{SessionId, SignalKind};
+use bridle_loop::{RecordKind, SessionId, SignalKind};
 use bridle_record::{NewRecord, RecordAppend};
 use bridle_sexp::Value;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use super::error::{EngineError, EngineErrorCode};
 use super::hub::Hub;
@@ -111,7 +110,7 @@ impl Hub {
             return failure;
         };
         let body = attempt.body(failure.code, unrecorded).to_string();
-        let draft = NewRecord::new("", "refused", self.now(), &who.name(), body);
+        let draft = NewRecord::new("", RecordKind::Refused.word(), self.now(), &who.name(), body);
         let hub = Arc::clone(self);
         self.running.tasks().spawn(async move {
             let append = RecordAppend { drafts: vec![draft], ..RecordAppend::default() };

@@ -5,17 +5,16 @@
 //! messages are refused to their senders, and what nobody would send again waits for the next
 //! try.
 
-use std::collections::BTreeSet;
-use std::collections::btree_map::Entry;
-use std::sync::Arc;
-
-use bridle_history::policy_sets::POLICY;
 use bridle_history::session_fold;
-use bridle_loop::{KeywordName, SessionStart};
+use bridle_loop::{KeywordName, RecordKind, SessionStart};
 use bridle_record::{
     ForgetRequest, ForgetResult, RecordAppend, RecordNumber, RecordStore, StateCheckpoint, fault,
 };
 use bridle_sexp::Value;
+use std::collections::BTreeSet;
+use std::collections::btree_map::Entry;
+use std::sync::Arc;
+
 use tokio::sync::oneshot;
 
 use super::admin;
@@ -203,7 +202,8 @@ impl SessionTask {
             Ok(made) => made,
             Err(failure) => return self.undo(&failure),
         };
-        let brings_policies = append.drafts.iter().any(|draft| draft.kind == POLICY);
+        let brings_policies =
+            append.drafts.iter().any(|draft| draft.kind == RecordKind::Policy.word());
         let kept =
             match Box::pin(self.hub.home.overlays.note(self.session.id.as_str(), changes)).await {
                 Ok(noted) => match self.keep(append).await {

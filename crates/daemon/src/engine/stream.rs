@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use bridle_loop::{KeywordName, SessionId};
+use bridle_loop::{KeywordName, RecordKind, SessionId};
 use bridle_sexp::Value;
 
 use super::error::EngineError;
@@ -98,18 +98,42 @@ pub(crate) enum StreamEventKind {
 }
 
 impl StreamEventKind {
-    /// The kind of a record; `None` when records of it have no number in their session.
-    pub(crate) fn from_record(kind: &str) -> Option<StreamEventKind> {
-        Some(match kind {
-            "signal" => StreamEventKind::Signal,
-            "say" => StreamEventKind::Say,
-            "act" => StreamEventKind::Act,
-            "acted" => StreamEventKind::Acted,
-            "ask" => StreamEventKind::Ask,
-            "answered" => StreamEventKind::Answered,
-            "settled" => StreamEventKind::Settled,
-            _ => return None,
-        })
+    /// The event that records of a kind are; `None` when they have no number in their session.
+    pub(crate) fn of(kind: RecordKind) -> Option<StreamEventKind> {
+        match kind {
+            RecordKind::Signal => Some(StreamEventKind::Signal),
+            RecordKind::Say => Some(StreamEventKind::Say),
+            RecordKind::Act => Some(StreamEventKind::Act),
+            RecordKind::Acted => Some(StreamEventKind::Acted),
+            RecordKind::Ask => Some(StreamEventKind::Ask),
+            RecordKind::Answered => Some(StreamEventKind::Answered),
+            // What was compacted is gone, whatever it was.
+            RecordKind::Settled | RecordKind::Compacted => Some(StreamEventKind::Settled),
+            RecordKind::Began
+            | RecordKind::Registered
+            | RecordKind::Consulted
+            | RecordKind::Drafted
+            | RecordKind::PolicyInstalled
+            | RecordKind::Counted
+            | RecordKind::Tick
+            | RecordKind::Cancelled
+            | RecordKind::Withdrawn
+            | RecordKind::Consult
+            | RecordKind::Think
+            | RecordKind::Decided
+            | RecordKind::Finish
+            | RecordKind::Started
+            | RecordKind::Mark
+            | RecordKind::DaemonUp
+            | RecordKind::DaemonDown
+            | RecordKind::Policy
+            | RecordKind::PolicyRefused
+            | RecordKind::Refused
+            | RecordKind::Log
+            | RecordKind::Forgot
+            | RecordKind::Compaction
+            | RecordKind::Repaired => None,
+        }
     }
 }
 

@@ -9,7 +9,7 @@ use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-use bridle_loop::{SessionId, Signal};
+use bridle_loop::{SayBody, SessionId, Signal};
 use bridle_sexp::Value;
 use bridle_wire::openharness::ids::RequestId;
 use bridle_wire::openharness::{OpenHarnessCode, ReceivedRequest};
@@ -381,12 +381,9 @@ async fn next(attachment: &AttachedShell) -> OutboundItem {
     poll_fn(|cx| attachment.poll_next(cx)).await
 }
 
-/// The number of the signal that something said answers. Its body is canonical, and that is the first
-/// thing in it.
+/// The number of the signal that something said answers.
 fn answers(event: &StreamEvent) -> Option<u64> {
-    let rest = event.body.as_deref()?.strip_prefix("(:answers ")?;
-    let (digits, _) = rest.split_once([' ', ')'])?;
-    digits.parse().ok()
+    SayBody::answers_in(event.body.as_deref()?)
 }
 
 /// What a refusal of the engine is called here.

@@ -12,6 +12,7 @@ use bridle_record::{AppendNumbers, RecordAppend};
 
 use super::opening::EngineFiles;
 use crate::engine::guard::PolicyGuard;
+use crate::engine::memex_service::AsyncMemexService;
 use crate::engine::principal_usage::PrincipalUsageSums;
 use crate::engine::readers::ReaderPool;
 use crate::engine::record_writer::{AppendError, RecordWriter};
@@ -19,7 +20,6 @@ use crate::engine::refusals::RefusalCounter;
 use crate::engine::schedules::ScheduleList;
 use crate::engine::spending::RecordBudgetUse;
 use crate::engine::unsaved_buffers::UnsavedBuffers;
-use crate::memex_service::AsyncMemexService;
 
 /// What one owner has.
 pub(crate) struct Home {
@@ -56,9 +56,9 @@ impl Home {
         self.files.memory()
     }
 
-    /// Who keeps the index of them.
-    pub(in crate::engine) fn librarian(&self) -> Option<&AsyncMemexService> {
-        self.files.librarian()
+    /// Returns the service that keeps the index of them.
+    pub(in crate::engine) fn memex_service(&self) -> Option<&AsyncMemexService> {
+        self.files.memex_service()
     }
 
     pub(in crate::engine) fn host(&self) -> Arc<Host> {

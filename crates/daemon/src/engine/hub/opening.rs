@@ -8,19 +8,19 @@ use std::sync::{Arc, OnceLock};
 
 use bridle_loop::ActuatorRef;
 use bridle_memex::{
-    EditorSlot, MemexFolder, MemexRules, MemexSetup, MemoryEditor, MemoryOptions, MemoryStore,
-    RollbackChoice, WatchState, is_in_clear,
+    EditorSlot, MemexFolder, MemexSettings, MemexSetup, MemoryEditor, MemoryOptions, MemoryStore,
+    RollbackChoice, WatchSettings, is_in_clear,
 };
 use bridle_sexp::Value;
 
 use super::super::clock::MonotonicClock;
 use super::super::error::{EngineError, EngineErrorCode};
 use super::super::guard::protected;
+use super::super::memex_service::AsyncMemexService;
 use super::super::unsaved_buffers::UnsavedBuffers;
 use super::Hub;
 use crate::config::DaemonConfig;
 use crate::error::DaemonError;
-use crate::memex_service::AsyncMemexService;
 
 /// Reason for a path that names a file, or nothing.
 const NO_FOLDER: &str = "expected the path of a folder, whole";
@@ -29,7 +29,7 @@ const NO_FOLDER: &str = "expected the path of a folder, whole";
 pub(super) struct EngineFiles {
     state: PathBuf,
     protected: Vec<PathBuf>,
-    rules: MemexRules,
+    rules: MemexSettings,
     rollback: RollbackChoice,
     clock: Arc<MonotonicClock>,
     editor: Arc<OnceLock<MemoryEditor>>,
@@ -42,7 +42,7 @@ pub(super) struct EngineFiles {
 
 struct OpenedStores {
     memory: Arc<MemoryStore>,
-    librarian: AsyncMemexService,
+    memex_service: AsyncMemexService,
 }
 
 impl EngineFiles {
@@ -69,8 +69,8 @@ impl EngineFiles {
         self.open.get().map(|open| &open.memory)
     }
 
-    pub(super) fn librarian(&self) -> Option<&AsyncMemexService> {
-        self.open.get().map(|open| &open.librarian)
+    pub(super) fn memex_service(&self) -> Option<&AsyncMemexService> {
+        self.open.get().map(|open| &open.memex_service)
     }
 
     pub(super) fn actuators(&self) -> Option<&[ActuatorRef]> {
@@ -117,8 +117,8 @@ impl EngineFiles {
 
     /// Ends all work on them.
     pub(super) async fn stop(&self) {
-        if let Some(librarian) = self.librarian() {
-            librarian.stop().await;
+        if let Some(memex_service) = self.memex_service() {
+            memex_service.stop().await;
         }
         let editor = Arc::clone(&self.editor);
         let stopped =
@@ -155,7 +155,7 @@ impl EngineFiles {
         overlays: &Arc<UnsavedBuffers>,
     ) -> Result<(), DaemonError> {
         let (unsaved, below) = (Arc::clone(overlays), memory.root().to_owned());
-        memory.mind_buffers(Box::new(move |path| {
+        memory.set_buffer_owners(Box::new(move |path| {
             // Shells name a file whole, or from the folder.
             let short = || unsaved.held_by(path.strip_prefix(&below).ok()?);
             unsaved.held_by(path).or_else(short)
@@ -167,10 +167,10 @@ impl EngineFiles {
             state: self.state.clone(),
             past: Some(Arc::clone(&memory)),
             clock: Box::new(move || clock.now()),
-            watching: WatchState::default(),
+            watching: WatchSettings::default(),
         };
-        let librarian = AsyncMemexService::start(setup).map_err(DaemonError::Keeper)?;
-        let _ = self.open.set(OpenedStores { memory, librarian });
+        let memex_service = AsyncMemexService::start(setup).map_err(DaemonError::Keeper)?;
+        let _ = self.open.set(OpenedStores { memory, memex_service });
         Ok(())
     }
 

@@ -7,6 +7,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use bridle_history::record_source::kind_of;
 use bridle_history::session_fold;
 use bridle_loop::{Event, Seq, SessionId, Signal};
 use tokio::sync::oneshot;
@@ -68,7 +69,7 @@ impl Hub {
         let read = move |reader: &bridle_record::RecordReader| reader.stream(id.as_str(), after, 1);
         let record = self.home.readers.read(read).await.ok()?.into_iter().next()?;
         let value = session_fold::parse(record.body.text()?)?;
-        match Event::from_value(&record.kind, &value) {
+        match Event::from_value(kind_of(&record)?, &value) {
             Ok(Event::Signal(signal)) => Some(signal),
             _ => None,
         }

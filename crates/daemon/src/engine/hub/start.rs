@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 
 use bridle_history::policy_sets::was_installed;
 use bridle_host::Host;
-use bridle_loop::{SessionId, TimerTick};
+use bridle_loop::{RecordKind, SessionId, TimerTick};
+use bridle_memex::MEMORY;
 use bridle_record::{NewRecord, RecordAppend, RecordStore, WakingSession};
 use bridle_sexp::Value;
 
@@ -31,7 +32,6 @@ use super::session_directory::SessionDirectory;
 use crate::config::DaemonConfig;
 use crate::error::DaemonError;
 use crate::metrics::EngineMetrics;
-use bridle_memex::MEMORY;
 
 /// The clock of a daemon that goes on with this record.
 fn clock(store: &mut RecordStore, config: &DaemonConfig) -> Result<MonotonicClock, DaemonError> {
@@ -117,7 +117,7 @@ impl Hub {
             running: EngineTasks::new(limits.workers, keeping),
         });
         facts.introduce(&hub);
-        hub.note("daemon-up").await;
+        hub.note(RecordKind::DaemonUp).await;
         hub.record_first_policies(DAEMON_PRINCIPAL).await;
         hub.take_up(&waiting);
         hub.running.tasks.spawn(Arc::clone(&hub).keep_time(config.heartbeat));
@@ -142,7 +142,7 @@ impl Hub {
             tracing::warn!(left = self.running.tasks.len(), "work of sessions did not end in time");
         }
         self.home.files.stop().await;
-        self.note("daemon-down").await;
+        self.note(RecordKind::DaemonDown).await;
         self.home.keeper.close();
         let keeping = self.running.keeping.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(keeping) = keeping {
@@ -154,12 +154,13 @@ impl Hub {
     }
 
     /// Records what the daemon itself does. A record that is full now is no reason not to start.
-    async fn note(&self, kind: &'static str) {
+    async fn note(&self, kind: RecordKind) {
         let version = Value::plist([("version", Value::str(env!("CARGO_PKG_VERSION")))]);
-        let draft = NewRecord::new("", kind, self.now(), DAEMON_PRINCIPAL, version.to_string());
+        let draft =
+            NewRecord::new("", kind.word(), self.now(), DAEMON_PRINCIPAL, version.to_string());
         let append = RecordAppend { drafts: vec![draft], ..RecordAppend::default() };
         if let Err(error) = self.home.keep(append).await {
-            tracing::warn!(%error, kind, "could not be recorded");
+            tracing::warn!(%error, %kind, "could not be recorded");
         }
     }
 
