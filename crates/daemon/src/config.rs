@@ -1,7 +1,7 @@
 //! What a daemon is told at start: addresses, keys, limits.
 //!
 //! The binary fills a [`DaemonConfig`] from its file, flags and environment and hands it to
-//! [`run`](crate::run()). Reading those sources is not done here; checking the result is.
+//! `run`. Reading those sources is not done here; checking the result is.
 
 use std::fmt;
 use std::path::{Path, PathBuf};

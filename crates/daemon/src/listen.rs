@@ -1,6 +1,6 @@
 //! Places where peers arrive: TCP, a Unix socket, standard input and output.
 //!
-//! [`run`](crate::run()) binds all of them before it says that it is ready, then gives each
+//! `run` binds all of them before it says that it is ready, then gives each
 //! its own accept loop. The faces, `oacp` and `http`, serve what arrives.
 
 mod accept;

@@ -1,6 +1,6 @@
 //! HTTP on a Unix socket: how the user who started the daemon asks as the owner, without a token.
 //!
-//! [`run`](crate::run()) binds the socket with mode 0600 and spawns [`accept_loop`]. The system says
+//! `run` binds the socket with mode 0600 and spawns [`accept_loop`]. The system says
 //! who connects; anybody but that user and root is closed without a word. Requests are served as on
 //! TCP, by `serve`.
 

@@ -1,6 +1,6 @@
 //! The listeners of framed connections, and how a peer is let in.
 //!
-//! [`run`](crate::run()) binds them and spawns one [`accept_loop`] for each.
+//! `run` binds them and spawns one [`accept_loop`] for each.
 
 use std::io;
 use std::sync::Arc;

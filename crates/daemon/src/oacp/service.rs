@@ -1,6 +1,6 @@
 //! All that framed connections have in common beside the daemon's own: texts, ids, nonces, and turns for large work.
 //!
-//! Made once by [`run`](crate::run()); every connection has it.
+//! Made once by `run`; every connection has it.
 
 use std::fs::File;
 use std::io::{self, Read};
