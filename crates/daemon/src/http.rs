@@ -1,6 +1,6 @@
 //! HTTP: the OpenHarness face of the engine.
 //!
-//! [`run`](crate::run()) binds the address and spawns [`accept_loop`]; what arrives is served by
+//! `run` binds the address and spawns [`accept_loop`]; what arrives is served by
 //! hyper and an axum router. Messages and their rules are `bridle_wire::openharness`; sessions,
 //! the record and the guard are the engine's, the same that framed connections use. In reading
 //! order:

@@ -94,9 +94,14 @@ impl HttpPeer {
 
     /// Notes what was found when it was accepted: its place, and the uid of its socket if the kernel
     /// was asked.
-    pub(super) fn seated(self, seat: &ConnectionSlot, uid: Option<Option<u32>>) -> HttpPeer {
+    pub(super) fn seated(
+        self,
+        seat: &ConnectionSlot,
+        uid: Option<Option<u32>>,
+        own_uid: u32,
+    ) -> HttpPeer {
         let source = PeerSource::of(uid.flatten(), self.remote.ip());
-        let of_uid = |uid| Principal::of_http_socket(uid, seat.shared.own_uid);
+        let of_uid = |uid| Principal::of_http_socket(uid, own_uid);
         let without_token = OnceCell::new_with(uid.map(of_uid));
         HttpPeer { source, without_token, stranger: seat.stranger().cloned(), ..self }
     }

@@ -253,7 +253,8 @@ pub(super) async fn health(
         );
     }
     let shared = &http.shared;
-    let is_well = shared.hub.is_healthy() && !shared.budget.full() && !shared.stop.is_cancelled();
+    let is_well =
+        shared.hub.home.is_healthy() && !shared.budget.full() && !shared.stop.is_cancelled();
     let (status, word) = match is_well {
         true => (StatusCode::OK, "ok"),
         false => (StatusCode::SERVICE_UNAVAILABLE, "degraded"),

@@ -1,7 +1,7 @@
 //! Standard input and output as lines: one JSON message each way, for a shell that starts its own
 //! engine.
 //!
-//! [`run`](crate::run()) calls [`serve`] when it was told so. A line is a message, or a frame as a
+//! `run` calls [`serve`] when it was told so. A line is a message, or a frame as a
 //! WebSocket has them; what it asks for is carried out by `inside`, like what is posted, for the
 //! principal `stdio`. The end of the input ends it, once everything is answered.
 

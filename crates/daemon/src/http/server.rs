@@ -102,7 +102,7 @@ fn admit(
         }
     };
     let (standing, uid) = http.shared.look_at(remote, Some(local));
-    let Some(seat) = ConnectionSlot::take(&http.shared, standing) else {
+    let Some(seat) = http.shared.take_slot(standing) else {
         // As much as fits the empty buffer of the socket, which is all of it.
         let _ = stream.try_write(CROWDED.as_bytes());
         return;
@@ -123,7 +123,11 @@ async fn serve(
     let limits = &http.shared.config.limits;
     let stream = WriteDeadlineStream::new(stream, limits.write_deadline);
     let Some(acceptor) = &http.tls else {
-        let peer = HttpPeer::new(remote, local, ConnectionKind::Plain).seated(&link.seat, uid);
+        let peer = HttpPeer::new(remote, local, ConnectionKind::Plain).seated(
+            &link.seat,
+            uid,
+            http.shared.own_uid,
+        );
         return speak(&http, link, stream, peer).await;
     };
     let shaken = tokio::select! {
@@ -134,7 +138,8 @@ async fn serve(
     match shaken {
         Ok(Ok(stream)) => {
             let way = ConnectionKind::Tls(tls::peer(stream.get_ref().1));
-            let peer = HttpPeer::new(remote, local, way).seated(&link.seat, uid);
+            let peer =
+                HttpPeer::new(remote, local, way).seated(&link.seat, uid, http.shared.own_uid);
             Box::pin(speak(&http, link, stream, peer)).await;
         }
         Ok(Err(error)) => tracing::debug!(%error, "a handshake failed"),

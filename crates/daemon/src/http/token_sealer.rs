@@ -1,6 +1,6 @@
 //! Texts that only this daemon can make and read: what is inside a continuation token.
 //!
-//! Opened by [`run`](crate::run()), used by `step`. The key is a file of the state directory, made
+//! Opened by `run`, used by `step`. The key is a file of the state directory, made
 //! once, so that a token outlives the daemon that made it. The same text gives the same token, as
 //! the same request gives the same answer: the nonce is a keyed hash of the text, and no two texts
 //! have the same one.
