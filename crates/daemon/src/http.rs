@@ -27,29 +27,35 @@
 //! An answer is a fold of records and of nothing else: the same request gives the same answer
 //! after a restart, because it is made again from the same events.
 
-mod answer;
 mod approval;
 mod approval_by_id;
 mod attachments;
 mod auth;
 mod body;
 mod cancel;
+mod code_pairing;
 mod continuation;
 mod cors;
 mod device_pairing;
 mod discovery;
+mod event_stream;
 mod exchange;
+mod frame_peer;
 mod idempotency;
-mod in_process;
 mod json_lines;
+mod media_type;
 mod openapi;
-mod pair;
+mod post;
 mod rate;
 mod request_heads;
+mod response;
 mod run;
+mod run_location;
 mod sent_events;
 mod server;
-mod stream;
+mod session_key;
+mod shell_description;
+mod sse;
 mod to_response;
 mod to_signal;
 mod token_sealer;
@@ -144,11 +150,17 @@ impl HttpService {
         })
     }
 
-    /// What answers where.
+    /// Completes when the daemon stops and just enough time is left to say so.
+    async fn stop_is_near(&self) {
+        self.shared.ended().await;
+        tokio::time::sleep(self.shared.config.limits.shutdown_grace / 2).await;
+    }
+
+    /// Routes of an address that is for everything.
     fn router(self: &Arc<HttpService>) -> Router {
-        let exchange = || on_post(exchange::exchange).get(discovery::get);
+        let exchange = || on_post(post::handle).get(discovery::get);
         Router::new()
-            .route(exchange::PATH, exchange())
+            .route(post::PATH, exchange())
             .route("/v1/openharness/", exchange())
             .route("/openharness", exchange())
             .route("/openharness/", exchange())
@@ -162,8 +174,8 @@ impl HttpService {
             .route("/health", get(discovery::health))
             .route("/", get(discovery::health))
             .route("/metrics", get(discovery::metrics))
-            .fallback(answer::not_found)
-            .method_not_allowed_fallback(answer::method_not_allowed)
+            .fallback(response::not_found)
+            .method_not_allowed_fallback(response::method_not_allowed)
             .with_state(Arc::clone(self))
     }
 
@@ -172,8 +184,8 @@ impl HttpService {
         pairing()
             .route("/health", get(discovery::health))
             .route("/pair/health", get(discovery::health))
-            .fallback(answer::not_found)
-            .method_not_allowed_fallback(answer::method_not_allowed)
+            .fallback(response::not_found)
+            .method_not_allowed_fallback(response::method_not_allowed)
             .with_state(Arc::clone(self))
     }
 }
@@ -181,7 +193,7 @@ impl HttpService {
 /// How devices get their tokens.
 fn pairing() -> Router<Arc<HttpService>> {
     Router::new()
-        .route("/v1/pair", on_post(pair::redeem))
+        .route("/v1/pair", on_post(code_pairing::redeem))
         .route("/pair/create", on_post(device_pairing::create))
         .route("/pair/confirm", on_post(device_pairing::confirm))
         .route("/pair/poll", on_post(device_pairing::poll))

@@ -25,6 +25,7 @@
 mod access;
 mod bounded_queue;
 pub mod byte_budget;
+mod byte_text;
 pub mod config;
 mod connection_slots;
 mod descriptors;

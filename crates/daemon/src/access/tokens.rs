@@ -39,6 +39,7 @@ pub use refresh::{REFRESH_FILE, REFRESH_MS, RefreshToken, RefreshTokens, Renewed
 pub use scope::{TokenScope, TokenScopes};
 
 use crate::access::private_file::FileStamp;
+use crate::byte_text::{hex, is_hex};
 use file::TokensFile;
 use used::TokenLastUse;
 
@@ -83,7 +84,7 @@ pub struct TokenId(Box<str>);
 impl TokenId {
     /// Reads an id; `None` if that is none.
     pub fn parse(text: &str) -> Option<TokenId> {
-        let good = text.len() == 2 * ID_BYTES && text.bytes().all(is_hex);
+        let good = text.len() == 2 * ID_BYTES && is_hex(text);
         good.then(|| TokenId(text.into()))
     }
 
@@ -462,7 +463,7 @@ fn id_of(presented: &str) -> Option<&str> {
         return None;
     }
     let (id, secret) = presented.strip_prefix(PREFIX)?.split_once('_')?;
-    let good = id.len() == 2 * ID_BYTES && id.bytes().chain(secret.bytes()).all(is_hex);
+    let good = id.len() == 2 * ID_BYTES && is_hex(id) && is_hex(secret);
     good.then_some(id)
 }
 
@@ -473,16 +474,6 @@ fn is_over(expires: Option<i64>, now_ms: i64) -> bool {
 /// Something for one line of a list.
 pub(crate) fn is_line(text: &str) -> bool {
     !text.is_empty() && text.len() <= MAX_NAME && !text.chars().any(char::is_control)
-}
-
-fn is_hex(byte: u8) -> bool {
-    matches!(byte, b'0'..=b'9' | b'a'..=b'f')
-}
-
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let digit = |nibble: u8| char::from(DIGITS[usize::from(nibble)]);
-    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
 }
 
 #[cfg(test)]

@@ -13,8 +13,7 @@ use bridle_wire::openharness::payload::{
 };
 
 use super::continuation::{ALLOW, AskedQuestion, REJECT};
-use super::to_response::shown;
-use super::to_signal::ShellDescription;
+use super::shell_description::ShellDescription;
 use crate::access::principal::Principal;
 
 /// What the types of what is asked for begin with: they are this engine's own.
@@ -79,7 +78,7 @@ impl<'v> RecordedQuestion<'v> {
 
     /// The directive.
     pub(super) fn directive(&self, about: &ShellDescription) -> Directive {
-        let wanted = shown(self.wanted, about);
+        let wanted = about.printable(self.wanted);
         let wanted = match self.bytes {
             Some(bytes) => format!("{wanted} .. (the beginning of {bytes} bytes)"),
             None => wanted.into_owned(),

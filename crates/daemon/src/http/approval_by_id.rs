@@ -13,8 +13,7 @@ use bridle_wire::oacp::{MessageType, OacpMessage, RequestTarget};
 use bridle_wire::openharness::feedback::DirectiveResult;
 use bridle_wire::openharness::{ErrorObject, OpenHarnessCode, ResponseMessage};
 
-use super::exchange::AnswerContext;
-use super::to_response::{WISH, directive_id, render};
+use super::to_response::{AnswerContext, WISH, directive_id, render};
 use super::{HttpService, continuation};
 use crate::access::principal::Principal;
 use crate::engine::DaemonQuery;

@@ -32,11 +32,11 @@ use tokio::sync::Semaphore;
 
 use super::auth::{HttpPeer, now};
 use super::body::{self, BodyRead};
-use super::idempotency::hex;
 use super::trace_headers::TraceHeaders;
-use super::{HttpService, answer};
+use super::{HttpService, response};
 use crate::access::principal::Principal;
 use crate::byte_budget::ConnectionBytes;
+use crate::byte_text::hex;
 use crate::config::{AttachmentLimits, DaemonConfig};
 use crate::error::DaemonError;
 use crate::fetch::AttachmentFetcher;
@@ -309,7 +309,7 @@ fn stored(kept: &KeptFile) -> Response {
         mime_type: Label::new(&*kept.kind).expect("a type was bounded when it came"),
         expires_at: Timestamp::from_unix_ms(kept.expires),
     };
-    let mut response = answer::json(StatusCode::CREATED, document.to_text() + "\n");
+    let mut response = response::json(StatusCode::CREATED, document.to_text() + "\n");
     let headers = response.headers_mut();
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     if let Ok(place) = HeaderValue::from_str(&format!("{PATH}/{reference}")) {
@@ -322,7 +322,7 @@ fn stored(kept: &KeptFile) -> Response {
 fn file(kept: &KeptFile, content: Vec<u8>) -> Response {
     let kind = if is_inert(&kept.kind) { &*kept.kind } else { BYTES };
     let kind = HeaderValue::from_str(kind).unwrap_or(HeaderValue::from_static(BYTES));
-    let mut response = answer::document(StatusCode::OK, kind, content);
+    let mut response = response::document(StatusCode::OK, kind, content);
     let headers = response.headers_mut();
     for (name, value) in [
         (CONTENT_DISPOSITION, "attachment"),
@@ -349,7 +349,7 @@ fn refused(error: ErrorObject, headers: &HeaderMap) -> Response {
     let reason = error.details.as_ref().and_then(|details| details.get("reason"));
     let is_crowded = reason.and_then(|reason| reason.as_str()) == Some(NO_ROOM);
     let message = ResponseMessage::error(&RequestEcho::default(), error);
-    let mut response = answer::message(&message, TraceHeaders::of(headers));
+    let mut response = response::message(&message, TraceHeaders::of(headers));
     if is_crowded {
         response.headers_mut().insert(RETRY_AFTER, NO_ROOM_SECONDS);
     }

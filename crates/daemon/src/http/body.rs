@@ -30,7 +30,7 @@ pub(super) enum BodyRead {
 pub(super) const MAX_ECHOED_BYTES: usize = RESERVE;
 
 /// Longest time for the body of an unknown peer.
-pub(super) const STRANGER_PATIENCE: Duration = Duration::from_secs(5);
+pub(super) const STRANGER_BODY_DEADLINE: Duration = Duration::from_secs(5);
 
 /// Reads a body of at most `most` bytes, which `held` counts until it is dropped.
 pub(super) async fn read<B>(

@@ -11,12 +11,11 @@ use bridle_wire::openharness::ids::{ContinuationToken, RequestId, RunId, Timesta
 use bridle_wire::openharness::request::{RequestContext, RunContinuation};
 use bridle_wire::openharness::{ErrorObject, OpenHarnessCode, RequestMessage};
 
-use super::idempotency;
-use super::run::FinishedRun;
+use super::run_location::{RunLocation, run_name};
+use super::session_key;
 use super::token_sealer::TokenSealer;
 use crate::access::principal::Principal;
 use crate::engine::ApprovalVerdict;
-use crate::numbered_names::numbered;
 
 /// For how long a token is good at most, in milliseconds: as long as a session knows its messages.
 const MAX_MS: i64 = 24 * 60 * 60 * 1000;
@@ -89,22 +88,23 @@ pub(super) fn issue(
     seals: &TokenSealer,
     who: &Principal,
     place: &str,
-    ran: &FinishedRun,
+    run: &RunLocation,
+    answered_at: i64,
     asked: &[AskedQuestion],
 ) -> Option<RunContinuation> {
     let last = asked.iter().map(|asked| asked.expires).min()?;
     let ticket = ContinuationClaims {
         principal: who.to_string(),
         place: place.to_owned(),
-        session: ran.session.clone(),
-        run: ran.seq,
-        issued: ran.said.at,
-        expires: last.min(ran.said.at.saturating_add(MAX_MS)),
+        session: run.session.clone(),
+        run: run.seq,
+        issued: answered_at,
+        expires: last.min(answered_at.saturating_add(MAX_MS)),
         asked: asked.to_vec(),
     };
     let token = ContinuationToken::new(seals.seal(&ticket.to_value().to_string())?).ok()?;
     Some(RunContinuation {
-        run_id: RunId::new(ran.name()).ok(),
+        run_id: RunId::new(run.name()).ok(),
         sop_id: None,
         continuation_token: Some(token),
         expires_at: Some(Timestamp::from_unix_ms(ticket.expires)),
@@ -228,11 +228,6 @@ fn noted(session: &SessionId, run: u64, result: &DirectiveResult) -> Option<Valu
     Some(Value::plist(pairs.into_iter().chain(decided)))
 }
 
-/// The name of a run: its session and the number of its signal.
-pub(super) fn run_name(session: &SessionId, seq: u64) -> String {
-    numbered(&[session.as_str(), "-"], seq)
-}
-
 /// The name of a directive within its run.
 pub(super) fn directive(session: &SessionId, seq: u64, index: usize) -> String {
     format!("{}.{index}", run_name(session, seq))
@@ -242,7 +237,7 @@ impl ContinuationClaims {
     fn is_of(&self, bearer: TokenPresenter<'_>, continuation: &RunContinuation) -> bool {
         let name = run_name(&self.session, self.run);
         self.principal == bearer.who.to_string()
-            && self.place == idempotency::named(bearer.message)
+            && self.place == session_key::named(bearer.message)
             && continuation.run_id.as_ref().is_none_or(|run| run.as_str() == name)
             && continuation.sop_id.is_none()
     }

@@ -24,8 +24,8 @@ use bridle_wire::openharness::{JsonShape, OpenHarnessCode, RequestRefusal, read}
 
 use super::auth::{HttpPeer, now};
 use super::body::{self, BodyRead};
-use super::exchange::is_json;
-use super::{HttpService, answer};
+use super::media_type::is_json;
+use super::{HttpService, response};
 use crate::access::pairing::{self, INTERVAL_SEC, PairingPollResult};
 use crate::access::tokens::{self, RenewedToken, TokenId};
 use crate::byte_budget::ConnectionBytes;
@@ -76,7 +76,7 @@ impl PairingCallRefusal {
             need: self.need.and_then(|field| Name::new(field).ok()).into_iter().collect(),
             hint: self.hint.map(str::to_owned),
         };
-        let mut response = answer::json(self.status, error.to_text() + "\n");
+        let mut response = response::json(self.status, error.to_text() + "\n");
         if let Some(ms) = self.retry_after_ms {
             // Rounded up: who comes back on time must not be early.
             response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(ms / 1_000 + 1));
@@ -280,7 +280,7 @@ async fn take<T: JsonShape>(
     let (head, body) = request.into_parts();
     let headers = head.headers;
     peer.check(&headers).map_err(PairingCallRefusal::of)?;
-    let deadline = http.shared.config.limits.frame_deadline.min(body::STRANGER_PATIENCE);
+    let deadline = http.shared.config.limits.frame_deadline.min(body::STRANGER_BODY_DEADLINE);
     let mut held = ConnectionBytes::new(Arc::clone(&http.shared.stranger_budget));
     let bytes = match body::read(body, MAX_BODY, deadline, &mut held).await {
         BodyRead::Whole(bytes) if bytes.is_empty() => Bytes::from_static(b"{}"),
@@ -352,7 +352,7 @@ fn granted_text(granted: &RenewedToken) -> String {
 
 fn respond(http: &HttpService, answer: Answer) -> Response {
     let mut response = match answer {
-        Ok((status, text)) => answer::json(status, text),
+        Ok((status, text)) => response::json(status, text),
         Err(refused) => refused.response(),
     };
     response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));

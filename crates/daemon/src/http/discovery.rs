@@ -30,7 +30,7 @@ use bridle_wire::openharness::{
 use super::auth::HttpPeer;
 use super::rate::RequestSource;
 use super::trace_headers::TraceHeaders;
-use super::{HttpService, answer, attachments};
+use super::{HttpService, attachments, response};
 use crate::access::principal::Principal;
 use crate::config::{DaemonConfig, EventRate};
 
@@ -230,12 +230,12 @@ pub(super) async fn get(
     let response = match peer.check(&headers) {
         Ok(()) => {
             let mut response =
-                answer::json(StatusCode::OK, http.discovery.of(peer.from()).to_owned());
+                response::json(StatusCode::OK, http.discovery.of(peer.from()).to_owned());
             let cache = HeaderValue::from_static("public, max-age=300");
             response.headers_mut().insert(CACHE_CONTROL, cache);
             response
         }
-        Err(code) => answer::error(code, &RequestEcho::default(), TraceHeaders::of(&headers)),
+        Err(code) => response::error(code, &RequestEcho::default(), TraceHeaders::of(&headers)),
     };
     counted(&http, response)
 }
@@ -249,7 +249,7 @@ pub(super) async fn health(
     if let Err(code) = peer.check(&headers) {
         return counted(
             &http,
-            answer::error(code, &RequestEcho::default(), TraceHeaders::of(&headers)),
+            response::error(code, &RequestEcho::default(), TraceHeaders::of(&headers)),
         );
     }
     let shared = &http.shared;
@@ -260,7 +260,7 @@ pub(super) async fn health(
     };
     let name = |text: &str| Name::new(text).expect("our names are short");
     let health = EngineHealth { status: name(word), service: name(ENGINE) };
-    counted(&http, answer::json(status, health.to_text() + "\n"))
+    counted(&http, response::json(status, health.to_text() + "\n"))
 }
 
 /// `GET /metrics`.
@@ -277,14 +277,14 @@ pub(super) async fn metrics(
     if let Some(code) = code {
         return counted(
             &http,
-            answer::error(code, &RequestEcho::default(), TraceHeaders::of(&headers)),
+            response::error(code, &RequestEcho::default(), TraceHeaders::of(&headers)),
         );
     }
     let shared = &http.shared;
     let text = shared.metrics.text(shared.open(), shared.budget.used());
     let kind =
         HeaderValue::from_static("application/openmetrics-text; version=1.0.0; charset=utf-8");
-    counted(&http, answer::document(StatusCode::OK, kind, text))
+    counted(&http, response::document(StatusCode::OK, kind, text))
 }
 
 fn counted(http: &HttpService, response: Response) -> Response {

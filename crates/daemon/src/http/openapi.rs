@@ -16,7 +16,7 @@ use bridle_wire::openharness::{
 
 use super::auth::HttpPeer;
 use super::trace_headers::TraceHeaders;
-use super::{HttpService, answer, attachments};
+use super::{HttpService, attachments, response};
 
 /// Versions that are served.
 const VERSIONS: &str = r"^1\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$";
@@ -345,8 +345,8 @@ pub(super) async fn serve(
     headers: HeaderMap,
 ) -> Response {
     let response = match peer.check(&headers) {
-        Ok(()) => answer::json(StatusCode::OK, http.openapi.clone()),
-        Err(code) => answer::error(code, &RequestEcho::default(), TraceHeaders::of(&headers)),
+        Ok(()) => response::json(StatusCode::OK, http.openapi.clone()),
+        Err(code) => response::error(code, &RequestEcho::default(), TraceHeaders::of(&headers)),
     };
     http.shared.metrics.http(response.status().as_u16());
     response

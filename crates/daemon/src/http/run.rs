@@ -18,10 +18,11 @@ use bridle_wire::openharness::{OpenHarnessCode, ReceivedRequest};
 
 use super::HttpService;
 use super::attachments::AttachmentFacts;
-use super::cancel::RunLocation;
-use super::continuation::{AllowedContinuation, run_name};
-use super::idempotency;
-use super::to_signal::{self, NAMED, ShellDescription};
+use super::continuation::AllowedContinuation;
+use super::run_location::{RunLocation, run_name};
+use super::session_key;
+use super::shell_description::ShellDescription;
+use super::to_signal::{self, NAMED};
 use crate::access::principal::Principal;
 use crate::byte_budget::OWNED;
 use crate::engine::{
@@ -86,9 +87,7 @@ pub(super) enum RunNews {
 /// What was recorded of a request that is answered.
 #[derive(Debug)]
 pub(super) struct FinishedRun {
-    pub(super) session: SessionId,
-    /// The number of its signal.
-    pub(super) seq: u64,
+    pub(super) location: RunLocation,
     /// When it was recorded, in milliseconds since 1970.
     pub(super) began: i64,
     /// Its answer.
@@ -123,7 +122,7 @@ pub(super) async fn begin(
 ) -> Result<RunInProgress, OpenHarnessCode> {
     let place = match &wanted.step {
         Some(step) => Some(step.session.clone()),
-        None => idempotency::of(&wanted.who, &wanted.received.message),
+        None => session_key::of(&wanted.who, &wanted.received.message),
     };
     let attachment = join(http, wanted, place.as_ref()).await?;
     let refused = |failure: &ErrorReply| wanted.refused(failure);
@@ -178,7 +177,7 @@ async fn join(
             Err(OpenHarnessCode::ContinuationInvalid)
         }
         Err(failure) if failure.code == unknown => {
-            let own = idempotency::own(&wanted.who, place);
+            let own = session_key::own(&wanted.who, place);
             let second = enter(http, wanted, attach(wanted, Some(own))).await;
             second.map_err(|failure| refused(&failure))
         }
@@ -328,7 +327,8 @@ impl RunInProgress {
     pub(super) fn ran(self, said: Arc<StreamEvent>) -> FinishedRun {
         let RunInProgress { attachment, seq, began, ready, is_step } = self;
         let (began, is_replay) = (began.unwrap_or(said.at), ready.is_some());
-        FinishedRun { session: attachment.session().clone(), seq, began, said, is_replay, is_step }
+        let location = RunLocation { session: attachment.session().clone(), seq };
+        FinishedRun { location, began, said, is_replay, is_step }
     }
 
     /// Tells whether the message came before. The answer is not lost by looking: what follows a
@@ -368,13 +368,6 @@ impl RunInProgress {
             self.ready = erased;
         }
         Ok(())
-    }
-}
-
-impl FinishedRun {
-    /// The name of the run.
-    pub(super) fn name(&self) -> String {
-        run_name(&self.session, self.seq)
     }
 }
 

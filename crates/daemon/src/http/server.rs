@@ -26,11 +26,11 @@ use tokio::net::{TcpListener, TcpStream};
 use tower_service::Service as _;
 
 use super::HttpService;
-use super::answer::{CROWDED, close_after, error};
 use super::auth::{ConnectionKind, HttpPeer};
 use super::cors::RequestingPage;
-use super::exchange;
+use super::post;
 use super::request_heads::StrictStream;
+use super::response::{CROWDED, close_after, error};
 use super::trace_headers::TraceHeaders;
 use super::write_deadline::WriteDeadlineStream;
 use crate::access::tls;
@@ -216,9 +216,9 @@ async fn answer(
             response
         }
         // What nearly all requests are needs no looking up.
-        None if link.face == AddressPurpose::Whole && exchange::is_exchange(&parts) => {
+        None if link.face == AddressPurpose::Whole && post::is_exchange(&parts) => {
             // In one piece of memory of its own, which a connection that waits does not hold.
-            Box::pin(exchange::posted(&http, &peer, parts, body)).await
+            Box::pin(post::posted(&http, &peer, parts, body)).await
         }
         None => {
             let mut router = link.router.clone();

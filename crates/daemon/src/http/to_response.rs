@@ -12,14 +12,15 @@ use bridle_wire::openharness::ids::DirectiveId;
 use bridle_wire::openharness::payload::TextFormat;
 use bridle_wire::openharness::shape::AnswerLatency;
 use bridle_wire::openharness::{
-    Directive, ErrorObject, OpenHarnessCode, RequestEcho, ResponseMessage,
+    Directive, ErrorObject, OpenHarnessCode, ReceivedRequest, RequestEcho, ResponseMessage,
 };
 
 use super::approval::RecordedQuestion;
 use super::continuation;
 use super::run::FinishedRun;
-use super::to_signal::ShellDescription;
+use super::shell_description::ShellDescription;
 use super::token_sealer::TokenSealer;
+use super::{HttpService, discovery, session_key};
 use crate::access::principal::Principal;
 use crate::numbered_names::numbered;
 
@@ -55,8 +56,32 @@ pub(super) struct ApprovalOffer<'r> {
     pub(super) place: &'r str,
 }
 
+/// Request of an answer, with the shell and the principal that read it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct AnswerContext<'r> {
+    pub(super) received: &'r ReceivedRequest,
+    pub(super) about: &'r ShellDescription,
+    pub(super) who: &'r Principal,
+}
+
+/// Makes the answer to a request, with the capabilities of this engine.
+pub(super) fn compose(
+    http: &HttpService,
+    ran: &FinishedRun,
+    reader: AnswerContext<'_>,
+) -> ResponseMessage {
+    let AnswerContext { received, about, who } = reader;
+    let asked = received.message.capabilities.as_ref();
+    let place = discovery::can_ask(asked).then(|| session_key::named(&received.message));
+    let asks = place.as_deref().map(|place| ApprovalOffer { seals: &http.seals, who, place });
+    let is_user = matches!(who, Principal::Uid(_));
+    let message = answer(ran, ResponseReader { echo: &received.echo, about, is_user, asks });
+    let (supported, denials) = discovery::capabilities(who, asked);
+    message.with_capabilities(supported, denials)
+}
+
 /// Makes the answer.
-pub(super) fn answer(ran: &FinishedRun, reader: ResponseReader<'_>) -> ResponseMessage {
+fn answer(ran: &FinishedRun, reader: ResponseReader<'_>) -> ResponseMessage {
     let tree = ran.said.body.as_deref().and_then(|it| bridle_loop::reader().read_one(it).ok());
     let said = tree.as_ref().and_then(|tree| tree.root().get("payload"));
     let mut message = match said.and_then(|said| told(ran, said, reader)) {
@@ -74,7 +99,7 @@ fn told(ran: &FinishedRun, said: Node<'_>, reader: ResponseReader<'_>) -> Option
         return None;
     }
     let shown = render(&said.get("text")?.as_str()?, reader.about);
-    let shown = shown.with_id(directive_id(&ran.name(), 0), WISH);
+    let shown = shown.with_id(directive_id(&ran.location.name(), 0), WISH);
     Some(ResponseMessage::success(reader.echo, vec![shown]))
 }
 
@@ -85,7 +110,8 @@ fn whole(ran: &FinishedRun, said: Option<Value>, reader: ResponseReader<'_>) -> 
         None => ResponseMessage::error(echo, ErrorObject::of(OpenHarnessCode::StreamExpired)),
         Some(payload) => match failure(&payload, reader.is_user) {
             Some(_) if ran.is_step && is_denied(&payload) => {
-                let told = render(DENIED, reader.about).with_id(directive_id(&ran.name(), 0), WISH);
+                let told = render(DENIED, reader.about)
+                    .with_id(directive_id(&ran.location.name(), 0), WISH);
                 ResponseMessage::success(echo, vec![told])
             }
             Some(error) => ResponseMessage::error(echo, error),
@@ -138,7 +164,14 @@ fn success(ran: &FinishedRun, payload: &Value, reader: ResponseReader<'_>) -> Re
             asked.push(question.asked(directives.len()));
             directives.push(question.directive(reader.about));
         }
-        continuation = continuation::issue(asks.seals, asks.who, asks.place, ran, &asked);
+        continuation = continuation::issue(
+            asks.seals,
+            asks.who,
+            asks.place,
+            &ran.location,
+            ran.said.at,
+            &asked,
+        );
     }
     if is_pending && continuation.is_none() {
         directives.truncate(text.iter().count());
@@ -150,7 +183,7 @@ fn success(ran: &FinishedRun, payload: &Value, reader: ResponseReader<'_>) -> Re
         true => ResultWish::Required,
         false => WISH,
     };
-    let run = ran.name();
+    let run = ran.location.name();
     let named = directives.into_iter().enumerate();
     let named = named.map(|(index, it)| it.with_id(directive_id(&run, index), wish(index)));
     let message = ResponseMessage::success(reader.echo, named.collect());
@@ -193,16 +226,7 @@ pub(super) fn directive_id(run: &str, index: usize) -> DirectiveId {
 /// A directive that shows a text.
 pub(super) fn render(text: &str, about: &ShellDescription) -> Directive {
     let format = if about.is_terminal() { TextFormat::Plain } else { TextFormat::Markdown };
-    Directive::render_message(&shown(text, about), format)
-}
-
-/// A text as a shell gets it: as it is, or without what a terminal would obey where it goes to one.
-pub(super) fn shown<'t>(text: &'t str, about: &ShellDescription) -> Cow<'t, str> {
-    if !about.is_terminal() {
-        return text.into();
-    }
-    let is_plain = |letter: &char| !letter.is_control() || matches!(letter, '\n' | '\t');
-    text.chars().filter(is_plain).collect::<String>().into()
+    Directive::render_message(&about.printable(text), format)
 }
 
 #[cfg(test)]

@@ -3,21 +3,17 @@
 //! Called by `post`. A prompt like that of any shell, with what the shell knows about its user's
 //! device beside it. What is marked secret stays outside: neither the record nor a thinker gets it.
 
-use bridle_loop::KeywordName;
 use bridle_sexp::Value;
 use bridle_wire::oacp::{MessageType, OacpMessage};
 use bridle_wire::openharness::request::{
-    AttachmentRef, EnvironmentState, PrivacyTier, RequestContext, ShellIdentity, TaskHint,
+    AttachmentRef, EnvironmentState, PrivacyTier, RequestContext, TaskHint,
 };
 use bridle_wire::openharness::{Json, ReceivedRequest};
 
 use super::attachments::AttachmentFacts;
 use super::continuation::AllowedContinuation;
 use super::discovery;
-use super::idempotency::hex;
-
-/// The kind of a shell whose user reads a terminal.
-const COMMAND_SHELL: &str = "command_shell";
+use crate::byte_text::hex;
 
 /// Where a request that takes a step has the id by which it is called off: it is known by the step.
 pub(super) const NAMED: &str = "request-id";
@@ -136,31 +132,6 @@ fn reference(attachment: &AttachmentRef, facts: Option<&AttachmentFacts>) -> Val
     let size = facts.map(|facts| facts.bytes).or(attachment.size_bytes);
     let size = size.and_then(|size| i64::try_from(size).ok());
     Value::plist(texts.chain(size.map(|size| ("bytes", Value::int(size)))))
-}
-
-/// What a shell says about itself.
-#[derive(Clone, Debug, Default)]
-pub(super) struct ShellDescription {
-    pub(super) kind: Option<KeywordName>,
-    pub(super) locale: Option<Box<str>>,
-    pub(super) time_zone: Option<Box<str>>,
-}
-
-impl ShellDescription {
-    /// Reads it from a context.
-    pub(super) fn of(shell: Option<&ShellIdentity>) -> ShellDescription {
-        let Some(shell) = shell else { return ShellDescription::default() };
-        ShellDescription {
-            kind: shell.shell_kind.as_ref().map(|kind| KeywordName::new(kind.as_str())),
-            locale: shell.locale.as_ref().map(|text| text.as_str().into()),
-            time_zone: shell.timezone.as_ref().map(|text| text.as_str().into()),
-        }
-    }
-
-    /// Tells whether what it shows goes to a terminal.
-    pub(super) fn is_terminal(&self) -> bool {
-        self.kind.as_ref().is_some_and(|kind| kind.as_str() == COMMAND_SHELL)
-    }
 }
 
 #[cfg(test)]

@@ -12,8 +12,8 @@ use std::path::Path;
 use ring::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use ring::hmac;
 
-use super::idempotency::hex;
 use crate::access::private_file::{self, PrivateFile};
+use crate::byte_text::{hex, unhex};
 
 /// The file of the key, in the state directory.
 const FILE: &str = "continuation.key";
@@ -109,20 +109,6 @@ impl TokenSealer {
         let text = String::from_utf8(text.to_vec()).ok()?;
         Some(OpenedToken { text, nonce: hex(nonce) })
     }
-}
-
-/// Hex digits in lower case as bytes; anything else is none.
-fn unhex(text: &str) -> Option<Vec<u8>> {
-    let digit = |byte: u8| match byte {
-        b'0'..=b'9' => Some(byte - b'0'),
-        b'a'..=b'f' => Some(byte - b'a' + 10),
-        _ => None,
-    };
-    let (pairs, rest) = text.as_bytes().as_chunks::<2>();
-    if !rest.is_empty() {
-        return None;
-    }
-    pairs.iter().map(|[high, low]| Some(digit(*high)? << 4 | digit(*low)?)).collect()
 }
 
 #[cfg(test)]

@@ -11,8 +11,8 @@ use axum::Router;
 use tokio::net::{UnixListener, UnixStream};
 
 use super::HttpService;
-use super::answer::CROWDED;
 use super::auth::HttpPeer;
+use super::response::CROWDED;
 use super::server::{HttpConnection, speak};
 use super::write_deadline::WriteDeadlineStream;
 use crate::connection_slots::{ConnectionSlot, PeerStanding};

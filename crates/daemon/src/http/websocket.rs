@@ -1,7 +1,7 @@
 //! `GET /v1/openharness/ws`: profile `dev.bridle.ws.1`, requests and their events on one connection.
 //!
 //! The router calls [`upgrade`]. `frame` knows the bytes; what frames ask for is carried out by
-//! `inside`, like what is posted. One task a connection reads, writes and watches
+//! `frames`, like what is posted. One task a connection reads, writes and watches
 //! over it; each request is a task of its own. Leaving a connection leaves its streams, as leaving
 //! a stream does.
 
@@ -28,11 +28,14 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::time::{Instant, MissedTickBehavior};
 
 use super::auth::HttpPeer;
-use super::in_process::{InProcessClient, MAX_RUNNING, MAX_UNWRITTEN, MessageStyle, Out};
+use super::frame_peer::{
+    FramePeer, MAX_RUNNING_REQUESTS, MAX_UNWRITTEN_TEXTS, MessageStyle, TextSender,
+};
 use super::server::HttpConnection;
 use super::trace_headers::TraceHeaders;
-use super::{HttpService, answer};
+use super::{HttpService, response};
 use crate::byte_budget::ConnectionBytes;
+use crate::byte_text::base64;
 use frame::{WebSocketDecoder, WebSocketFault, WebSocketInput};
 
 /// The subprotocol that a shell must offer.
@@ -81,21 +84,14 @@ pub(super) async fn upgrade(
     let response = match admit(&http, &peer, headers).await {
         Ok(accept) => {
             let peer = Arc::new(peer.on_socket());
-            let router = link.router.clone();
-            let inside = InProcessClient::new(
-                Arc::clone(&http),
-                router,
-                peer,
-                headers,
-                MessageStyle::Events,
-            );
-            http.shared.tasks.spawn(open(Arc::clone(&http), inside, upgrade, link));
+            let frames = FramePeer::new(Arc::clone(&http), peer, headers, MessageStyle::Events);
+            http.shared.tasks.spawn(open(Arc::clone(&http), frames, upgrade, link));
             switching(accept)
         }
         Err(error) => {
             let marks = TraceHeaders::of(headers);
             let mut response =
-                answer::message(&ResponseMessage::error(&RequestEcho::default(), *error), marks);
+                response::message(&ResponseMessage::error(&RequestEcho::default(), *error), marks);
             response.headers_mut().insert(SEC_WEBSOCKET_VERSION, HeaderValue::from_static(VERSION));
             response
         }
@@ -137,22 +133,6 @@ fn accept(key: &[u8]) -> String {
     base64(digest.as_ref())
 }
 
-/// Base64 with padding.
-fn base64(bytes: &[u8]) -> String {
-    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
-    for group in bytes.chunks(3) {
-        let byte = |place: usize| u32::from(group.get(place).copied().unwrap_or(0));
-        let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
-        for place in 0..4 {
-            let letter = usize::try_from(bits >> (18 - 6 * place) & 63).unwrap_or(0);
-            let is_there = usize::try_from(place).unwrap_or(0) <= group.len();
-            text.push(if is_there { char::from(LETTERS[letter]) } else { '=' });
-        }
-    }
-    text
-}
-
 /// Tells whether a header has a word among those with commas between them.
 fn lists(headers: &HeaderMap, name: &HeaderName, word: &str) -> bool {
     let values = headers.get_all(name).iter().filter_map(|value| value.to_str().ok());
@@ -173,7 +153,7 @@ fn switching(accept: HeaderValue) -> Response {
 /// Serves a connection, which keeps its seat until it ends.
 async fn open(
     http: Arc<HttpService>,
-    inside: InProcessClient,
+    frames: FramePeer,
     upgrade: OnUpgrade,
     _link: Arc<HttpConnection>,
 ) {
@@ -181,13 +161,13 @@ async fn open(
         Ok(upgraded) => upgraded,
         Err(error) => return tracing::debug!(%error, "a connection did not become a websocket"),
     };
-    Box::pin(WebSocketConnection::new(http, inside, TokioIo::new(upgraded)).serve()).await;
+    Box::pin(WebSocketConnection::new(http, frames, TokioIo::new(upgraded)).serve()).await;
 }
 
 /// A connection.
 struct WebSocketConnection {
     http: Arc<HttpService>,
-    inside: Arc<InProcessClient>,
+    frames: Arc<FramePeer>,
     io: TokioIo<Upgraded>,
     decoder: WebSocketDecoder,
     running: Arc<Semaphore>,
@@ -234,19 +214,19 @@ impl From<WebSocketFault> for WebSocketEnd {
 impl WebSocketConnection {
     fn new(
         http: Arc<HttpService>,
-        inside: InProcessClient,
+        frames: FramePeer,
         io: TokioIo<Upgraded>,
     ) -> WebSocketConnection {
-        let decoder = WebSocketDecoder::new(inside.most());
-        let running = Arc::new(Semaphore::new(MAX_RUNNING));
-        let turns = Arc::new(Semaphore::new(MAX_RUNNING + MAX_REFUSED));
-        let (inside, heard) = (Arc::new(inside), Instant::now());
+        let decoder = WebSocketDecoder::new(frames.max_frame_bytes());
+        let running = Arc::new(Semaphore::new(MAX_RUNNING_REQUESTS));
+        let turns = Arc::new(Semaphore::new(MAX_RUNNING_REQUESTS + MAX_REFUSED));
+        let (frames, heard) = (Arc::new(frames), Instant::now());
         let held = ConnectionBytes::new(Arc::clone(&http.shared.budget));
-        WebSocketConnection { http, inside, io, decoder, running, turns, heard, began: None, held }
+        WebSocketConnection { http, frames, io, decoder, running, turns, heard, began: None, held }
     }
 
     async fn serve(mut self) {
-        let (out, mut answers) = mpsc::channel(MAX_UNWRITTEN);
+        let (out, mut answers) = mpsc::channel(MAX_UNWRITTEN_TEXTS);
         let end = self.talk(&out, &mut answers).await;
         drop(out);
         let grace = self.http.shared.config.limits.shutdown_grace;
@@ -290,7 +270,7 @@ impl WebSocketConnection {
                     Ok(Some(_)) => {}
                     // What cannot be read is thrown away as it comes.
                     Err(_) => {
-                        self.decoder = WebSocketDecoder::new(self.inside.most());
+                        self.decoder = WebSocketDecoder::new(self.frames.max_frame_bytes());
                         break;
                     }
                 }
@@ -299,7 +279,11 @@ impl WebSocketConnection {
     }
 
     /// Reads and writes until somebody has enough.
-    async fn talk(&mut self, out: &Out, answers: &mut mpsc::Receiver<String>) -> WebSocketEnd {
+    async fn talk(
+        &mut self,
+        out: &TextSender,
+        answers: &mut mpsc::Receiver<String>,
+    ) -> WebSocketEnd {
         let stop = self.http.shared.stop.clone();
         let silence = self.http.shared.config.limits.frame_deadline;
         let mut looks = tokio::time::interval(silence);
@@ -363,7 +347,11 @@ impl WebSocketConnection {
     }
 
     /// Takes what has come, as long as there is a turn for it.
-    async fn hear(&mut self, turn: &mut Option<Turn>, out: &Out) -> Result<(), WebSocketEnd> {
+    async fn hear(
+        &mut self,
+        turn: &mut Option<Turn>,
+        out: &TextSender,
+    ) -> Result<(), WebSocketEnd> {
         while let Some(own) = turn.take() {
             let Some(heard) = self.decoder.next()? else {
                 *turn = Some(own);
@@ -385,16 +373,16 @@ impl WebSocketConnection {
         Ok(())
     }
 
-    async fn take(&mut self, text: String, turn: Turn, out: &Out) {
+    async fn take(&mut self, text: String, turn: Turn, out: &TextSender) {
         let load = self.http.shared.budget.load(text.len());
-        let sent = self.inside.read(text.into_bytes()).await;
-        let (inside, out) = (Arc::clone(&self.inside), out.clone());
+        let sent = self.frames.read(text.into_bytes()).await;
+        let (frames, out) = (Arc::clone(&self.frames), out.clone());
         let runs = Arc::clone(&self.running).try_acquire_owned();
         // Neither is waited for here: what they would wait behind is ours to write.
         self.http.shared.tasks.spawn(async move {
             match runs {
-                Ok(_runs) => inside.carry_out(sent, &out).await,
-                Err(_) => inside.refuse(sent, OpenHarnessCode::EngineOverloaded, &out).await,
+                Ok(_runs) => frames.carry_out(sent, &out).await,
+                Err(_) => frames.refuse(sent, OpenHarnessCode::EngineOverloaded, &out).await,
             }
             drop((turn, load));
         });
@@ -405,7 +393,7 @@ impl WebSocketConnection {
         if self.heard.elapsed() >= silence * SILENCES {
             return Err(WebSocketEnd::Ours(AWAY, "nothing was heard"));
         }
-        if !self.inside.is_known().await {
+        if !self.frames.is_known().await {
             return Err(WebSocketEnd::Ours(POLICY, "a valid credential is needed"));
         }
         self.write(&frame::ping()).await
@@ -429,17 +417,10 @@ async fn more(
 
 #[cfg(test)]
 mod tests {
-    use super::{accept, base64};
+    use super::accept;
 
     #[test]
     fn a_key_is_answered_as_the_protocol_says() {
         assert_eq!(accept(b"dGhlIHNhbXBsZSBub25jZQ=="), "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=");
-    }
-
-    #[test]
-    fn base64_is_padded() {
-        for (bytes, text) in [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foobar", "Zm9vYmFy")] {
-            assert_eq!(base64(bytes.as_bytes()), text);
-        }
     }
 }

@@ -17,7 +17,8 @@ use subtle::ConstantTimeEq as _;
 pub use file::DEVICES_FILE;
 
 use super::{CODE_MS, PairingCode, PairingCodeHash, PairingError, PairingOffer, plain};
-use crate::access::tokens::{MAX_NAME, TokenId, check_new, hex, is_line};
+use crate::access::tokens::{MAX_NAME, TokenId, check_new, is_line};
+use crate::byte_text::{hex, is_hex};
 use file::DevicesFile;
 
 /// Devices that wait at once: a screen full of them. Each address opens few of them in a minute.
@@ -58,8 +59,7 @@ impl PairingId {
     /// Reads a name; `None` if that is none.
     pub fn parse(text: &str) -> Option<PairingId> {
         let digits = text.strip_prefix("p_")?;
-        let is_hex = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
-        let good = digits.len() == 2 * ID_BYTES && digits.bytes().all(is_hex);
+        let good = digits.len() == 2 * ID_BYTES && is_hex(digits);
         good.then(|| PairingId(text.into()))
     }
 }

@@ -7,8 +7,9 @@ use bridle_sexp::Value;
 
 use super::{MAX_OPEN, OpenPairing, PairingCodeHash, PairingError, PairingOffer};
 use crate::access::private_file::PrivateFile;
-use crate::access::tokens::file::{scopes_of, scopes_value, unhex};
-use crate::access::tokens::{TokenOwner, hex, is_line};
+use crate::access::tokens::file::{scopes_of, scopes_value};
+use crate::access::tokens::{TokenOwner, is_line};
+use crate::byte_text::{hex, unhex_array};
 
 /// Name of the file inside the state directory.
 pub const PAIRINGS_FILE: &str = "pairings";
@@ -84,7 +85,7 @@ fn parse_line(line: &str) -> Option<OpenPairing> {
     let owner = TokenOwner::parse(owner.as_str()?)?;
     let offer = PairingOffer { name: name.into(), owner, scopes: scopes_of(scopes)?, lifetime };
     Some(OpenPairing {
-        hash: PairingCodeHash(unhex(hash.as_str()?)?),
+        hash: PairingCodeHash(unhex_array(hash.as_str()?)?),
         expires: expires.as_i64()?,
         offer,
     })

@@ -13,11 +13,9 @@ use std::path::Path;
 use bridle_sexp::Value;
 use subtle::ConstantTimeEq as _;
 
-use super::file::unhex;
-use super::{
-    BearerToken, MAX_TOKENS, SECRET_BYTES, TokenError, TokenId, TokenRegistry, TokenSeed, hex,
-};
+use super::{BearerToken, MAX_TOKENS, SECRET_BYTES, TokenError, TokenId, TokenRegistry, TokenSeed};
 use crate::access::private_file::PrivateFile;
+use crate::byte_text::{hex, unhex_array};
 
 /// Name of the file inside the state directory.
 pub const REFRESH_FILE: &str = "refresh";
@@ -229,7 +227,7 @@ fn written(id: &TokenId, family: &str, current: &str) -> RefreshToken {
 fn halves(presented: &str) -> Option<(TokenId, &str, &str)> {
     let (id, rest) = presented.strip_prefix(PREFIX)?.split_once('_')?;
     let (family, current) = rest.split_once('_')?;
-    let is_half = |half: &str| unhex(half).is_some();
+    let is_half = |half: &str| unhex_array::<SECRET_BYTES>(half).is_some();
     (is_half(family) && is_half(current)).then_some(())?;
     Some((TokenId::parse(id)?, family, current))
 }
@@ -263,8 +261,8 @@ fn parse_line(line: &str) -> Option<RefreshEntry> {
     }
     Some(RefreshEntry {
         id: TokenId::parse(id.as_str()?)?,
-        family: RefreshTokenHash(unhex(family.as_str()?)?),
-        current: RefreshTokenHash(unhex(current.as_str()?)?),
+        family: RefreshTokenHash(unhex_array(family.as_str()?)?),
+        current: RefreshTokenHash(unhex_array(current.as_str()?)?),
         until: until.as_i64()?,
         lifetime: lifetime.as_i64()?,
     })

@@ -10,10 +10,11 @@ use proptest::option::of;
 use proptest::prelude::*;
 use proptest::sample::select;
 
-use super::{NAMED, ShellDescription, message};
+use super::{NAMED, message};
+use crate::byte_text::hex;
 use crate::http::attachments::AttachmentFacts;
 use crate::http::continuation::{AllowedContinuation, AskedQuestion};
-use crate::http::idempotency::hex;
+use crate::http::shell_description::ShellDescription;
 
 /// Fields of a context with a text each, and where a session is told of them.
 type Fields = &'static [(&'static str, &'static str)];

@@ -10,8 +10,9 @@ use super::{
     PairingId, PairingOffer, WaitingDevice,
 };
 use crate::access::private_file::PrivateFile;
-use crate::access::tokens::file::{scopes_of, scopes_value, unhex};
-use crate::access::tokens::{TokenId, TokenOwner, hex, is_line};
+use crate::access::tokens::file::{scopes_of, scopes_value};
+use crate::access::tokens::{TokenId, TokenOwner, is_line};
+use crate::byte_text::{hex, unhex_array};
 
 /// Name of the file inside the state directory.
 pub const DEVICES_FILE: &str = "devices";
@@ -90,8 +91,8 @@ fn parse_line(line: &str) -> Option<WaitingDevice> {
     let [id, code, secret, device, name, expires, answer] = values(&value, KEYS)?;
     Some(WaitingDevice {
         id: PairingId::parse(id.as_str()?)?,
-        code: PairingCodeHash(unhex(code.as_str()?)?),
-        secret: DeviceSecretHash(unhex(secret.as_str()?)?),
+        code: PairingCodeHash(unhex_array(code.as_str()?)?),
+        secret: DeviceSecretHash(unhex_array(secret.as_str()?)?),
         device: TokenId::parse(device.as_str()?)?,
         name: name.as_str().filter(|name| is_name(name))?.into(),
         expires: expires.as_i64()?,
