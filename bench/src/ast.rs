@@ -36,14 +36,14 @@ pub enum Tree {
 /// A document in both notations.
 #[derive(Debug, Clone)]
 pub struct Document {
-    /// What the tables call it.
+    /// Name in the tables.
     pub name: &'static str,
     /// The tree as S-expression text, readable by bridle, Common Lisp and Emacs alike.
     pub sexp: String,
-    /// The same with a newline for every blank between elements: no stretch of it is canonical, so a
+    /// S-expression text with a newline for every blank between elements: no stretch of it is canonical, so a
     /// printer has to write every node.
     pub lines: String,
-    /// The same tree as JSON text.
+    /// The tree as JSON text.
     pub json: String,
 }
 
@@ -65,17 +65,17 @@ impl Document {
         std::fs::write(self.json_path(folder), &self.json)
     }
 
-    /// Where `save` puts the S-expression text.
+    /// Path of the S-expression text that `save` writes.
     pub fn sexp_path(&self, folder: &Path) -> PathBuf {
         folder.join(self.name).with_extension("el")
     }
 
-    /// Where `save` puts the S-expression text with newlines.
+    /// Path of the S-expression text with newlines that `save` writes.
     pub fn lines_path(&self, folder: &Path) -> PathBuf {
         folder.join(self.name).with_extension("lines.el")
     }
 
-    /// Where `save` puts the JSON text.
+    /// Path of the JSON text that `save` writes.
     pub fn json_path(&self, folder: &Path) -> PathBuf {
         folder.join(self.name).with_extension("json")
     }

@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
-use bridle_store::{Append, Draft, NewSession, Options as StoreOptions, Store};
+use bridle_record::{NewRecord, NewSessionRow, RecordAppend, RecordStore, StoreOptions};
 
 use crate::Options;
 use crate::report::{Bound, Cell, Table, Verdict};
@@ -20,7 +20,7 @@ use crate::stats::Spread;
 /// The large record: at least this many bytes on disk.
 const RECORD_BYTES: u64 = 1 << 30;
 
-/// Its sessions and the size of its bodies, in bytes.
+/// Number of sessions in it.
 const SESSIONS: usize = 1_000;
 const BODY_BYTES: usize = 2_000;
 
@@ -98,15 +98,15 @@ fn start(options: &Options, folder: &Path) -> Result<Duration> {
 /// Fills a record with sessions that have ended, until it has `bytes`.
 fn fill(state: &Path, bytes: u64) -> Result<()> {
     std::fs::create_dir_all(state)?;
-    let mut store = Store::open(state, &StoreOptions::default())?;
+    let mut store = RecordStore::open(state, &StoreOptions::default())?;
     let body = format!("(:text \"{}\")", "x".repeat(BODY_BYTES));
     let mut seqs = vec![0; SESSIONS];
-    let begin: Vec<Append> = (0..SESSIONS)
+    let begin: Vec<RecordAppend> = (0..SESSIONS)
         .map(|index| {
             let name = format!("old-{index}");
-            let began = Draft::new(&name, "began", 1, "tcp", "()");
-            let new = NewSession { name: name.into(), owner: "tcp".into(), at: 1 };
-            Append { session: Some(new), drafts: vec![began], ..Append::default() }
+            let began = NewRecord::new(&name, "began", 1, "tcp", "()");
+            let new = NewSessionRow { name: name.into(), owner: "tcp".into(), at: 1 };
+            RecordAppend { session: Some(new), drafts: vec![began], ..RecordAppend::default() }
         })
         .collect();
     store.commit(&begin)?;
@@ -116,10 +116,10 @@ fn fill(state: &Path, bytes: u64) -> Result<()> {
         let drafts = (0..BATCH).map(|index| {
             let session = index % SESSIONS;
             seqs[session] += 1;
-            Draft::new(&format!("old-{session}"), "signal", at, "tcp", body.as_str())
+            NewRecord::new(&format!("old-{session}"), "signal", at, "tcp", body.as_str())
                 .numbered(seqs[session])
         });
-        store.commit(&[Append { drafts: drafts.collect(), ..Append::default() }])?;
+        store.commit(&[RecordAppend { drafts: drafts.collect(), ..RecordAppend::default() }])?;
     }
     Ok(())
 }

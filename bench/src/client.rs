@@ -15,7 +15,7 @@ use mio::{Events, Interest, Poll, Token};
 
 use crate::stats;
 
-/// What a server sends before the first request.
+/// Bytes that a server sends before the first request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Greeting {
     /// Nothing.
@@ -24,12 +24,12 @@ pub enum Greeting {
     Frame,
 }
 
-/// What to send to a server, and what comes back.
+/// Request to a server, and the expected answer.
 #[derive(Debug, Clone)]
 pub struct Exchange {
-    /// Where the server listens.
+    /// Address of the server.
     pub address: SocketAddr,
-    /// What it says on accept.
+    /// Greeting on accept.
     pub greeting: Greeting,
     /// One request.
     pub request: Vec<u8>,
@@ -37,7 +37,7 @@ pub struct Exchange {
     pub answer: Vec<u8>,
 }
 
-/// How hard to push.
+/// Intensity of a run.
 #[derive(Debug, Clone, Copy)]
 pub struct Load {
     /// Connections at the same time.
@@ -52,18 +52,18 @@ pub struct Load {
     pub requests: u64,
 }
 
-/// What a run measured.
+/// Result of a run.
 #[derive(Debug, Clone, Copy)]
 pub struct Rate {
     /// Answers per second.
     pub per_second: f64,
     /// Median time from a batch's write to its last answer, in microseconds.
     pub p50_us: f64,
-    /// The same, at 99 of 100.
+    /// Latency that 99 of 100 stay below, in microseconds.
     pub p99_us: f64,
 }
 
-/// How long a server may take for anything before the run is given up.
+/// Time that a server may take for anything before the run is given up.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Most latencies kept; later batches of the run are counted and not kept.
@@ -78,7 +78,7 @@ struct Connection {
     sent: usize,
     /// Bytes of its answers that have come.
     received: usize,
-    /// When it was sent.
+    /// Moment at which it was sent.
     begun: Instant,
     /// Whether it still awaits answers.
     busy: bool,

@@ -43,7 +43,7 @@ pub const PRINTERS: [(&str, Notation); 7] = [
     ("lexpr", Notation::Sexp),
 ];
 
-/// How a contender writes the tree.
+/// Notation in which a contender writes the tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Notation {
     /// S-expressions.

@@ -14,7 +14,9 @@ use std::str::FromStr;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, anyhow, ensure};
-use bridle_loop::{DEFAULT_POLICY, Facts, Policies, SessionId, Time, Word};
+use bridle_loop::{
+    DEFAULT_POLICY, GuardPolicies, PolicyFacts, PolicyVerdict, SessionId, UnixMillis,
+};
 use cedar_policy::{
     Authorizer, Context, Decision, Entities, Entity, EntityUid, PolicySet, Request,
     RestrictedExpression,
@@ -58,7 +60,7 @@ const DECIDED: &str = r#"(:turn 1 :by :thinker :target :emacs :action :eval :rul
 pub fn run(options: &Options, tables: &mut Vec<Table>, verdicts: &mut Vec<Verdict>) -> Result<()> {
     // First: what is there without a file is loaded once.
     let begin = Instant::now();
-    black_box(Policies::built_in());
+    black_box(GuardPolicies::built_in());
     let built_in = begin.elapsed();
     judge(options, tables, verdicts)?;
     rehearsal::run(options, tables, verdicts)?;
@@ -114,15 +116,15 @@ struct Times {
 }
 
 fn rounds(options: &Options, texts: &[String]) -> Result<(Times, Times)> {
-    let set = Policies::from_org(&org(texts)).map_err(|bad| anyhow!("{bad}"))?;
+    let set = GuardPolicies::from_org(&org(texts)).map_err(|bad| anyhow!("{bad}"))?;
     let session = SessionId::parse("main")?;
     let decided = bridle_sexp::read_one(DECIDED)?.root().to_value();
     let whole = PolicySet::from_str(&texts.join("\n"))?;
     let mut samples: [Vec<f64>; 2] = Default::default();
     for _ in 0..options.rounds() {
         samples[0].extend(round(|| {
-            let facts = Facts::recorded(&session, Time(0), &decided)?;
-            ensure!(set.find(black_box(&facts)).word == Word::Ask, "another verdict");
+            let facts = PolicyFacts::recorded(&session, UnixMillis(0), &decided)?;
+            ensure!(set.find(black_box(&facts)).word == PolicyVerdict::Ask, "another verdict");
             Ok(())
         })?);
         samples[1].extend(round(|| bare(black_box(&whole)))?);
@@ -155,7 +157,7 @@ fn policy(number: usize, actions: usize) -> String {
     )
 }
 
-/// The same, said so that only Cedar can tell, in both questions.
+/// A condition that only Cedar can judge, in both questions.
 fn opaque(number: usize) -> String {
     let name = if number == 0 { "ev*l".to_owned() } else { format!("tool-{number}*") };
     format!(
@@ -164,7 +166,7 @@ fn opaque(number: usize) -> String {
     )
 }
 
-/// What it takes to have a set: read, checked, its examples run.
+/// Measures what a set costs: read, checked, its examples run.
 fn load(options: &Options, built_in: Duration, tables: &mut Vec<Table>) -> Result<()> {
     let mut table = Table::new("Having a set of policies (ms)", ["set", "median", "lowest"]);
     let ms = built_in.as_secs_f64() * 1e3;
@@ -177,7 +179,7 @@ fn load(options: &Options, built_in: Duration, tables: &mut Vec<Table>) -> Resul
         let mut times = Vec::new();
         for _ in 0..options.rounds() {
             let begin = Instant::now();
-            black_box(Policies::from_org(&text).map_err(|bad| anyhow!("{bad}"))?);
+            black_box(GuardPolicies::from_org(&text).map_err(|bad| anyhow!("{bad}"))?);
             times.push(begin.elapsed().as_secs_f64() * 1e3);
         }
         let spread = Spread::of(&times);

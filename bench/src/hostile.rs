@@ -40,13 +40,13 @@ const RANDOM_CONNECTIONS: usize = 1_000;
 /// Bytes that random payloads are made of: what means something to a reader, and pieces of UTF-8.
 const ALPHABET: &[u8] = b"()()[]{}\"\\|:;#'`,. abcXYZ019-+?\n\x00\xc3\xa9\xf0\x9f\x98\x80\xff";
 
-/// Those of them that are ASCII.
+/// ASCII part of the alphabet.
 const ASCII: &[u8] = ALPHABET.split_at(ALPHABET.len() - 7).0;
 
 /// An attack: its name, and how it is done until told to stop or done.
 type Attack = (&'static str, fn(&Field) -> Result<()>);
 
-/// What an attacker works with.
+/// Workspace of an attacker.
 struct Field {
     address: SocketAddr,
     /// Few and short, to see that it runs.
@@ -276,7 +276,7 @@ fn random_frames(state: &mut u64, alphabet: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// How many frames come until the daemon closes; a reset is an end like any other here.
+/// Counts frames until the daemon closes; a reset is an end like any other here.
 fn count_frames(stream: TcpStream) -> usize {
     let mut reader = BufReader::with_capacity(64 * 1024, stream);
     let mut frames = 0;

@@ -37,11 +37,11 @@ const PACES: [u32; 2] = [1_000, 2_000];
 /// Measured time of one paced load.
 const TIME: Duration = Duration::from_secs(2);
 
-/// How many times as long each asks again at once: it takes a second or two until all is warm again that
+/// Factor on the duration when each asks again at once: it takes a second or two until all is warm again that
 /// the others took from the caches.
 const LONGER_AT_ONCE: u32 = 3;
 
-/// How many sides wrk asks: the bare handler, and a session for each connection.
+/// Number of sides that wrk asks: the bare handler, and a session for each connection.
 const ASKED: usize = 2;
 
 /// Targets: the share of the bare handler's rate, milliseconds, and KiB of a stream that waits.
@@ -49,7 +49,7 @@ const RATE_TARGET: f64 = 0.3;
 const P99_TARGET: f64 = 10.0;
 const STREAM_TARGET: f64 = 32.0;
 
-/// Who is asked, and by whom. Each has a server of its own: sessions that one way of asking begins
+/// Server and client of one measurement. Each has a server of its own: sessions that one way of asking begins
 /// would push those of another out of memory.
 struct Side {
     name: &'static str,
@@ -256,7 +256,7 @@ fn hold(binary: &Path, tables: &mut Vec<Table>, verdicts: &mut Vec<Verdict>) -> 
     Ok(())
 }
 
-/// What the daemon answers, for the bare handler to answer the same.
+/// Answer of the daemon, for the bare handler to give too.
 fn example(address: SocketAddr) -> Result<Vec<u8>> {
     let body = r#"{"protocol_version":"1.0.0","request_id":"0000000000000000","request":{"context":{"session_id":"http-example","user_intent":"help","shell":{"shell_kind":"bench"}}}}"#;
     let mut stream = client::open(address, Greeting::None)?;

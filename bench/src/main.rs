@@ -50,21 +50,21 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use report::{Format, Table, Verdict};
 
-/// What the user asked for.
+/// Options of a run.
 pub struct Options {
     /// One of [`KINDS`], or `all`.
     what: String,
-    /// How long `soak` lasts.
+    /// Duration of `soak`, in minutes.
     minutes: u64,
     /// Fewer and shorter rounds: to see that everything runs, not to quote.
     quick: bool,
-    /// How results are printed.
+    /// Format of the results.
     format: Format,
     /// The daemon's binary.
     bridle: PathBuf,
 }
 
-/// What can be measured, and whether `all` means it too: half an hour of load is asked for by name.
+/// Measurements by name, and whether `all` includes them: half an hour of load is asked for by name.
 const KINDS: &[(&str, InAll, Measure)] = &[
     ("reader", InAll::Yes, reader::run),
     ("org", InAll::Yes, org::run),
@@ -167,7 +167,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// What the program takes; `cargo xtask bench --help` says what it means.
+/// Usage of the program; `cargo xtask bench --help` explains it.
 fn usage() -> String {
     let kinds: Vec<&str> = KINDS.iter().map(|(kind, ..)| *kind).collect();
     format!("[{}|all] [--quick] [--minutes N] [--markdown|--json] [--bridle PATH]", kinds.join("|"))

@@ -12,10 +12,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
-use bridle_store::memex::{
-    Catalog, Dates, Eyes, Focus, Index, Memex, Moment, Outline, Query, Rules, Text,
+use bridle_memex::{
+    DateSpan, FocusRequest, MemexCatalog, MemexFolder, MemexIndex, MemexQuery, OutlineRequest,
+    PrivateAccess, ReadRules, SearchText, WallMinute,
 };
-use bridle_store::{Append, Draft, NewSession, Options as StoreOptions, Store};
+use bridle_record::{NewRecord, NewSessionRow, RecordAppend, RecordStore, StoreOptions};
 
 use crate::Options;
 use crate::report::{Cell, Table, Verdict};
@@ -40,7 +41,7 @@ const RSS_MIB: f64 = 150.0;
 /// Time for which commits are timed without indexing; with it, they are for as long as it takes.
 const QUIET: Duration = Duration::from_secs(10);
 
-/// How many times as long a commit may take with it.
+/// Factor by which a commit may take longer with it.
 const COMMIT_RATIO: f64 = 1.2;
 
 /// Makes the folder and measures everything in turn.
@@ -48,13 +49,13 @@ pub fn run(options: &Options, tables: &mut Vec<Table>, verdicts: &mut Vec<Verdic
     let files = if options.quick { QUICK_FILES } else { FILES };
     let (folder, state) = (tempfile::tempdir()?, tempfile::tempdir()?);
     let bytes = make(folder.path(), files)?;
-    let memex = Arc::new(Memex::open(folder.path(), Rules::default())?);
+    let memex = Arc::new(MemexFolder::open(folder.path(), ReadRules::default())?);
     let begun = Instant::now();
     let quiet = commits(state.path(), || begun.elapsed() >= QUIET)?;
 
     reset_peak();
     let begun = Instant::now();
-    let mut index = Index::open(state.path(), &memex)?;
+    let mut index = MemexIndex::open(state.path(), &memex)?;
     let changes = index.sync(&memex, &memex.scan(), &mut |_| true)?;
     let indexed = begun.elapsed().as_secs_f64();
     let rss = peak_mib()?;
@@ -62,7 +63,7 @@ pub fn run(options: &Options, tables: &mut Vec<Table>, verdicts: &mut Vec<Verdic
     drop(index);
 
     let begun = Instant::now();
-    let mut index = Index::open(state.path(), &memex)?;
+    let mut index = MemexIndex::open(state.path(), &memex)?;
     let changes = index.sync(&memex, &memex.scan(), &mut |_| true)?;
     let reopened = begun.elapsed().as_secs_f64();
     ensure!(changes.read == 0, "{changes:?}");
@@ -105,7 +106,7 @@ const KINDS: [&str; 16] = [
 /// Questions of each kind.
 const ROUNDS: usize = 200;
 
-/// What was measured: seconds, milliseconds in order, MiB.
+/// Measurements: seconds, milliseconds in order, MiB.
 struct Measured {
     indexed: f64,
     reopened: f64,
@@ -141,7 +142,7 @@ impl Measured {
         table
     }
 
-    /// What each kind of question takes.
+    /// Table of the time for each kind of question.
     fn questions(&self) -> Table {
         let mut table =
             Table::new("Questions to the Memex", ["question", "median, ms", "p99, ms", "most, ms"]);
@@ -244,8 +245,8 @@ fn make(folder: &Path, files: usize) -> Result<u64> {
 
 /// Milliseconds from a file that is written to an answer that has it, without the time that the daemon waits for
 /// quiet, 10 ms.
-fn changed(memex: &Arc<Memex>, index: &mut Index, state: &Path) -> Result<Vec<f64>> {
-    let catalog = Catalog::open(state, Arc::clone(memex))?;
+fn changed(memex: &Arc<MemexFolder>, index: &mut MemexIndex, state: &Path) -> Result<Vec<f64>> {
+    let catalog = MemexCatalog::open(state, Arc::clone(memex))?;
     let mut samples = Vec::new();
     for n in 0..200 {
         let path = format!("{:02}/{n}.org", n % 100);
@@ -254,8 +255,8 @@ fn changed(memex: &Arc<Memex>, index: &mut Index, state: &Path) -> Result<Vec<f6
         fs::write(&whole, text)?;
         let begun = Instant::now();
         index.update(memex, &[path])?;
-        let query = Query { text: Some(format!("freshword{n}")), ..Query::default() };
-        let page = catalog.query(&query, Eyes::Owner, Text::Snippets)?;
+        let query = MemexQuery { text: Some(format!("freshword{n}")), ..MemexQuery::default() };
+        let page = catalog.query(&query, PrivateAccess::Owner, SearchText::Snippets)?;
         samples.push(begun.elapsed().as_secs_f64() * 1e3);
         ensure!(page.hits.len() == 1, "a change is not seen");
     }
@@ -265,24 +266,24 @@ fn changed(memex: &Arc<Memex>, index: &mut Index, state: &Path) -> Result<Vec<f6
 
 /// Milliseconds of questions of every kind, and of `grep` for a word.
 fn asked(
-    memex: &Arc<Memex>,
+    memex: &Arc<MemexFolder>,
     state: &Path,
     folder: &Path,
     files: usize,
 ) -> Result<(Vec<Vec<f64>>, Vec<f64>)> {
-    let catalog = Catalog::open(state, Arc::clone(memex))?;
+    let catalog = MemexCatalog::open(state, Arc::clone(memex))?;
     let mut dice = Dice(11);
     let mut samples = vec![Vec::new(); KINDS.len()];
     for round in 0..ROUNDS * KINDS.len() {
         let kind = round % KINDS.len();
         let query = question(kind, &mut dice)?;
-        let outline = Outline { depth: Some(1), ..Outline::default() };
-        let focus = Focus { at: format!("id-{}-0", dice.roll(files)), budget: 2000 };
+        let outline = OutlineRequest { depth: Some(1), ..OutlineRequest::default() };
+        let focus = FocusRequest { at: format!("id-{}-0", dice.roll(files)), budget: 2000 };
         let begun = Instant::now();
         match kind {
-            10 => drop(catalog.outline(&outline, Eyes::Owner)?),
-            11 => drop(catalog.focus(&focus, Eyes::Owner)?),
-            _ => drop(catalog.query(&query, Eyes::Owner, Text::Snippets)?),
+            10 => drop(catalog.outline(&outline, PrivateAccess::Owner)?),
+            11 => drop(catalog.focus(&focus, PrivateAccess::Owner)?),
+            _ => drop(catalog.query(&query, PrivateAccess::Owner, SearchText::Snippets)?),
         }
         samples[kind].push(begun.elapsed().as_secs_f64() * 1e3);
     }
@@ -299,31 +300,33 @@ fn asked(
 }
 
 /// A question of a kind, with other words each time.
-fn question(kind: usize, dice: &mut Dice) -> Result<Query> {
+fn question(kind: usize, dice: &mut Dice) -> Result<MemexQuery> {
     let tags = vec![format!("t{}", dice.roll(200))];
     let day = format!("2026-{:02}-{:02}", 1 + dice.roll(12), 1 + dice.roll(28));
-    let day = Moment::parse(&day).context("a day")?;
-    let dates = Some(Dates { from: day, to: day.end_of_day(), kinds: Vec::new(), warnings: true });
+    let day = WallMinute::parse(&day).context("a day")?;
+    let dates =
+        Some(DateSpan { from: day, to: day.end_of_day(), kinds: Vec::new(), warnings: true });
     let text = Some(dice.word());
     let todo = vec!["TODO".to_owned()];
-    let any = Query::default();
+    let any = MemexQuery::default();
     Ok(match kind {
-        0 => Query { tags, ..any },
-        1 => Query { tags: vec![format!("f{}", dice.roll(50))], done: Some(false), ..any },
-        2 => Query { todo, tags, ..any },
-        3 => Query { priority: Some("A".into()), done: Some(false), ..any },
-        4 => {
-            Query { properties: vec![("KIND".into(), Some(format!("k{}", dice.roll(100))))], ..any }
-        }
-        5 => Query { dates, ..any },
-        6 => Query { text, ..any },
-        7 => Query { text: Some(format!("{} {}", dice.word(), dice.word())), ..any },
-        8 => Query { text, tags, ..any },
-        9 => Query { dates, todo, ..any },
-        12 => Query { text: text.map(|word| beginning(&word, dice)), ..any },
-        13 => Query { text: Some("w*".into()), ..any },
-        14 => Query { text: Some(format!("\"{} {}\"", dice.word(), dice.word())), ..any },
-        _ => Query { text: Some(format!("{} -{}", dice.word(), dice.word())), ..any },
+        0 => MemexQuery { tags, ..any },
+        1 => MemexQuery { tags: vec![format!("f{}", dice.roll(50))], done: Some(false), ..any },
+        2 => MemexQuery { todo, tags, ..any },
+        3 => MemexQuery { priority: Some("A".into()), done: Some(false), ..any },
+        4 => MemexQuery {
+            properties: vec![("KIND".into(), Some(format!("k{}", dice.roll(100))))],
+            ..any
+        },
+        5 => MemexQuery { dates, ..any },
+        6 => MemexQuery { text, ..any },
+        7 => MemexQuery { text: Some(format!("{} {}", dice.word(), dice.word())), ..any },
+        8 => MemexQuery { text, tags, ..any },
+        9 => MemexQuery { dates, todo, ..any },
+        12 => MemexQuery { text: text.map(|word| beginning(&word, dice)), ..any },
+        13 => MemexQuery { text: Some("w*".into()), ..any },
+        14 => MemexQuery { text: Some(format!("\"{} {}\"", dice.word(), dice.word())), ..any },
+        _ => MemexQuery { text: Some(format!("{} -{}", dice.word(), dice.word())), ..any },
     })
 }
 
@@ -335,16 +338,16 @@ fn beginning(word: &str, dice: &mut Dice) -> String {
 /// Milliseconds of commits to a record, one after the other with pauses, as people cause them.
 fn commits(state: &Path, is_over: impl Fn() -> bool) -> Result<Vec<f64>> {
     let directory = tempfile::tempdir_in(state)?;
-    let mut store = Store::open(directory.path(), &StoreOptions::default())?;
+    let mut store = RecordStore::open(directory.path(), &StoreOptions::default())?;
     let mut samples = Vec::new();
     for n in 0.. {
         if is_over() {
             break;
         }
         let at: i64 = n;
-        let session = (n == 0).then(|| NewSession { name: "s".into(), owner: "o".into(), at });
-        let draft = Draft::new("s", "signal", at, "o", "x".repeat(512));
-        let append = Append { session, drafts: vec![draft], ..Append::default() };
+        let session = (n == 0).then(|| NewSessionRow { name: "s".into(), owner: "o".into(), at });
+        let draft = NewRecord::new("s", "signal", at, "o", "x".repeat(512));
+        let append = RecordAppend { session, drafts: vec![draft], ..RecordAppend::default() };
         let begun = Instant::now();
         store.commit(&[append])?;
         samples.push(begun.elapsed().as_secs_f64() * 1e3);
@@ -354,14 +357,14 @@ fn commits(state: &Path, is_over: impl Fn() -> bool) -> Result<Vec<f64>> {
     Ok(samples)
 }
 
-/// The same while the index is made anew by a thread that has the librarian's priority.
-fn while_indexing(memex: &Arc<Memex>, state: &Path) -> Result<Vec<f64>> {
+/// Measures questions while a thread of the librarian's priority makes the index anew.
+fn while_indexing(memex: &Arc<MemexFolder>, state: &Path) -> Result<Vec<f64>> {
     let directory = tempfile::tempdir_in(state)?;
     let over = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let indexing = scope.spawn(|| -> Result<()> {
             bridle_daemon::librarian::step_back();
-            let mut index = Index::open(directory.path(), memex)?;
+            let mut index = MemexIndex::open(directory.path(), memex)?;
             let made = index.sync(memex, &memex.scan(), &mut |_| true);
             over.store(true, Ordering::Relaxed);
             made?;

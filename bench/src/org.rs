@@ -104,7 +104,7 @@ const HOSTILE_SIZE: usize = 1 << 20;
 /// Bytes of the texts whose instructions are counted: callgrind takes fifty times as long.
 const COUNTED_SIZES: [usize; 2] = [128 << 10, 512 << 10];
 
-/// How much longer a byte may take in the longest text than in the shortest, and how many more instructions. A search
+/// Factor by which a byte may take longer in the longest text than in the shortest, and how many more instructions. A search
 /// by halves may be among them; anything else grows with the text.
 const GROWTH: f64 = 1.5;
 const INSTRUCTIONS_GROWTH: f64 = 1.1;

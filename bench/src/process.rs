@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 
-/// What to do with the document.
+/// Task for a contender.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ask {
     /// Read its text; in Rust, visit its tree as well.
@@ -42,7 +42,7 @@ pub struct Sample {
 /// A running contender.
 pub struct Process {
     ask: Ask,
-    /// What it said about itself behind `ready`.
+    /// Its own description, behind `ready`.
     pub ready: String,
     child: Child,
     requests: Option<ChildStdin>,

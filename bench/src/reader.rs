@@ -22,7 +22,7 @@ const READER_TARGETS: [(&str, f64); 3] =
     [("serde_json::Value", 3.0), ("sonic-rs Value", 0.9), ("SBCL read-from-string", 20.0)];
 const PRINTER_TARGETS: [(&str, f64); 1] = [("serde_json::to_string", 2.0)];
 
-/// Somebody who reads or prints the document.
+/// Program that reads or prints the document.
 struct Contender {
     name: &'static str,
     process: Process,

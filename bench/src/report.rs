@@ -3,7 +3,7 @@
 
 use std::io::{self, Write};
 
-/// How tables are printed.
+/// Format of the tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
     /// Aligned columns for a terminal.
@@ -47,7 +47,7 @@ impl Cell {
 /// A titled table.
 #[derive(Debug, Clone)]
 pub struct Table {
-    /// What was measured, in a line.
+    /// Subject of the table, in a line.
     pub title: String,
     /// Column names.
     pub columns: Vec<String>,
@@ -153,24 +153,24 @@ fn rule(width: usize, column: usize) -> String {
 /// A target and what was measured against it.
 #[derive(Debug, Clone)]
 pub struct Verdict {
-    /// What is promised, e.g. `reader / serde_json`.
+    /// Name of the promise, e.g. `reader / serde_json`.
     pub what: String,
     /// The bound, in the unit of `got`.
     pub target: f64,
-    /// What this run measured.
+    /// Value of this run.
     pub got: f64,
     /// Whether `got` may not be under or over the bound.
     pub bound: Bound,
 }
 
 impl Verdict {
-    /// That at most this much was measured.
+    /// Promise that at most this much was measured.
     pub fn at_most((what, target, got): (&str, f64, f64)) -> Self {
         Self { what: what.to_owned(), target, got, bound: Bound::AtMost }
     }
 }
 
-/// Which side of a target is good.
+/// Good side of a target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Bound {
     /// At least the target.

@@ -13,7 +13,7 @@ use tempfile::TempDir;
 use crate::client::{self, Exchange, Greeting};
 use crate::codec::PLAIN_CHECK;
 
-/// How long a server may take to start. SBCL compiles its program first.
+/// Time that a server may take to start. SBCL compiles its program first.
 const START_LIMIT: Duration = Duration::from_secs(60);
 
 /// Size of the value that Redis is asked for: that of the daemon's health answer.
@@ -21,12 +21,12 @@ const REDIS_VALUE_BYTES: usize = 56;
 
 /// A running server.
 pub struct Server {
-    /// What the tables call it.
+    /// Name in the tables.
     pub name: &'static str,
-    /// What to ask it.
+    /// Exchange to measure.
     pub exchange: Exchange,
     child: Child,
-    /// Its state, removed after it ends.
+    /// State folder, removed after it ends.
     _folder: Option<TempDir>,
 }
 
@@ -38,19 +38,19 @@ impl Server {
         Self::announced("bridle up", command, Greeting::Frame, Some(folder))
     }
 
-    /// The same, with the state that is in `folder`.
+    /// Starts the daemon with the state that is in `folder`.
     pub fn bridle_in(binary: &Path, folder: &Path) -> Result<Self> {
         Self::announced("bridle up", up(binary, folder), Greeting::Frame, None)
     }
 
-    /// The same, with its state in `folder`, and a Memex.
+    /// Starts the daemon with its state in `folder`, and a Memex.
     pub fn bridle_with_memex(binary: &Path, folder: &Path, memex: &Path) -> Result<Self> {
         let mut command = up(binary, folder);
         command.arg("--memex").arg(memex);
         Self::announced("bridle up", command, Greeting::Frame, None)
     }
 
-    /// The same, and nothing asked of it yet: its start alone.
+    /// Starts the daemon and asks nothing of it: its start alone.
     pub fn bridle_started(binary: &Path, folder: &Path) -> Result<Self> {
         Self::announced("bridle up", up(binary, folder), Greeting::None, None)
     }

@@ -15,7 +15,7 @@ use mio::{Events, Interest, Poll, Token};
 use crate::client;
 use crate::idle::connect_from;
 
-/// How long the daemon may be silent before a run is given up.
+/// Time that the daemon may be silent before a run is given up.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Bytes read at once.
@@ -24,7 +24,7 @@ const READ_BYTES: usize = 64 * 1024;
 /// Connections from one source address; the kernel has about 28,000 ports for each, some still in use.
 const PER_SOURCE: usize = 4_000;
 
-/// How an answer to a prompt begins.
+/// Beginning of an answer to a prompt.
 const ANSWER: &[u8] = b"(:type :RESPONSE";
 
 /// A shell that stays.
@@ -32,7 +32,7 @@ struct Shell {
     stream: TcpStream,
     /// Bytes of a frame that has begun.
     buffer: Vec<u8>,
-    /// When its prompt was sent, while it waits for the answer.
+    /// Moment at which its prompt was sent, while it waits for the answer.
     asked: Option<Instant>,
     /// Counts its prompts: each has an id of its own.
     prompts: u64,
@@ -49,7 +49,7 @@ pub struct Crowd {
 /// One answered prompt.
 #[derive(Debug, Clone, Copy)]
 pub struct Answer {
-    /// Whose.
+    /// Index of the shell.
     pub shell: usize,
     /// From the write of the prompt to the last byte of its answer.
     pub took: Duration,
@@ -190,7 +190,7 @@ impl Crowd {
     }
 }
 
-/// What a push measured.
+/// Result of a push.
 #[derive(Debug, Clone)]
 pub struct Pushed {
     /// Answers per second.

@@ -1,6 +1,6 @@
 //! Medians and spreads of repeated measurements. Called by every measuring module.
 
-/// What one contender did over all rounds. The unit is the caller's.
+/// Spread of one contender over all rounds. The unit is the caller's.
 #[derive(Debug, Clone, Copy)]
 pub struct Spread {
     /// The middle value, which the tables and ratios use.

@@ -5,7 +5,9 @@
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use bridle_store::{Append, Draft, NewSession, Options as StoreOptions, Receipt, Store, hash_text};
+use bridle_record::{
+    MessageReceipt, NewRecord, NewSessionRow, RecordAppend, RecordStore, StoreOptions, hash_text,
+};
 
 use crate::Options;
 use crate::bare::Bare;
@@ -88,7 +90,7 @@ fn rate(count: usize, time: Duration, mut step: impl FnMut() -> Result<()>) -> R
 
 /// The record with one session for each message of a batch, as if each came from another shell.
 struct Writer {
-    store: Store,
+    store: RecordStore,
     /// The last number of each session.
     seqs: Vec<u64>,
     at: i64,
@@ -97,13 +99,13 @@ struct Writer {
 impl Writer {
     fn create(folder: &std::path::Path) -> Result<Self> {
         std::fs::create_dir_all(folder)?;
-        let mut store = Store::open(folder, &StoreOptions::default())?;
-        let sessions: Vec<Append> = (0..BATCH)
+        let mut store = RecordStore::open(folder, &StoreOptions::default())?;
+        let sessions: Vec<RecordAppend> = (0..BATCH)
             .map(|index| {
                 let name = session(index);
-                let begun = Draft::new(&name, "began", 1, "bench", "()");
-                let new = NewSession { name: name.into(), owner: "bench".into(), at: 1 };
-                Append { session: Some(new), drafts: vec![begun], ..Append::default() }
+                let begun = NewRecord::new(&name, "began", 1, "bench", "()");
+                let new = NewSessionRow { name: name.into(), owner: "bench".into(), at: 1 };
+                RecordAppend { session: Some(new), drafts: vec![begun], ..RecordAppend::default() }
             })
             .collect();
         store.commit(&sessions)?;
@@ -114,19 +116,19 @@ impl Writer {
     /// part of the time.
     fn commit(&mut self, count: usize) -> Result<()> {
         self.at += 1;
-        let appends: Vec<Append> = (0..count).map(|index| self.admission(index)).collect();
+        let appends: Vec<RecordAppend> = (0..count).map(|index| self.admission(index)).collect();
         self.store.commit(&appends)?;
         Ok(())
     }
 
-    fn admission(&mut self, index: usize) -> Append {
+    fn admission(&mut self, index: usize) -> RecordAppend {
         self.seqs[index] += 1;
         let (name, seq) = (session(index), self.seqs[index]);
         let body = "x".repeat(BODY_BYTES);
         let message = hash_text(&format!("bench 00000000-0000-4000-8000-000000000001 {seq}"));
-        let receipt = Receipt { message, body: hash_text(&body) };
-        let signal = Draft::new(&name, "signal", self.at, "bench", body).numbered(seq);
-        Append { drafts: vec![signal.known_by(receipt)], ..Append::default() }
+        let receipt = MessageReceipt { message, body: hash_text(&body) };
+        let signal = NewRecord::new(&name, "signal", self.at, "bench", body).numbered(seq);
+        RecordAppend { drafts: vec![signal.known_by(receipt)], ..RecordAppend::default() }
     }
 }
 

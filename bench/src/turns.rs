@@ -23,7 +23,7 @@ const ACTIVE: usize = 64;
 /// 13, then 6.
 const PACES: [u32; 3] = [1_000, 5_000, 10_000];
 
-/// What they ask; the built-in thinker answers it without a model.
+/// Prompt of the shells; the built-in thinker answers it without a model.
 const PROMPT: &str = "help";
 
 /// Bytes of a row of the bare loop: about what the records of one prompt and its answer hold.

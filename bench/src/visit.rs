@@ -9,7 +9,7 @@ use std::hint::black_box;
 
 use bridle_sexp::Node;
 
-/// What a walk saw.
+/// Sum over a walk.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Checksum {
     /// Lists and atoms.

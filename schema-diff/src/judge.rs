@@ -1,7 +1,9 @@
 //! The five judges of a message.
 
 use anyhow::{Context as _, Result, anyhow};
-use bridle_wire::openharness::{Direction, Limits, Mode, read_response, receive, schema};
+use bridle_wire::openharness::{
+    MessageLimits, ReadMode, SchemaDirection, read_response, receive, schema,
+};
 use jsonschema::Validator;
 use serde_json::{Value, json};
 
@@ -43,26 +45,26 @@ impl Judges {
             };
             Ok(Side {
                 published: compile(&root)?,
-                strict: ours(Mode::Strict)?,
-                lenient: ours(Mode::Lenient)?,
+                strict: ours(ReadMode::Strict)?,
+                lenient: ours(ReadMode::Lenient)?,
             })
         };
         Ok(Self {
-            request: side("requestMessage", Direction::Request)?,
-            response: side("responseMessage", Direction::Response)?,
+            request: side("requestMessage", SchemaDirection::Request)?,
+            response: side("responseMessage", SchemaDirection::Response)?,
         })
     }
 
-    pub(crate) fn judge(&self, direction: Direction, text: &str) -> Verdicts {
+    pub(crate) fn judge(&self, direction: SchemaDirection, text: &str) -> Verdicts {
         let side = match direction {
-            Direction::Request => &self.request,
-            Direction::Response => &self.response,
+            SchemaDirection::Request => &self.request,
+            SchemaDirection::Response => &self.response,
         };
         let reader = |mode| {
-            let limits = Limits { mode, ..Limits::default() };
+            let limits = MessageLimits { mode, ..MessageLimits::default() };
             match direction {
-                Direction::Request => receive(text.as_bytes(), &limits).is_ok(),
-                Direction::Response => read_response(text.as_bytes(), &limits).is_ok(),
+                SchemaDirection::Request => receive(text.as_bytes(), &limits).is_ok(),
+                SchemaDirection::Response => read_response(text.as_bytes(), &limits).is_ok(),
             }
         };
         // What is no JSON to the validator's reader is no message to it.
@@ -72,8 +74,8 @@ impl Judges {
             published: valid(&side.published),
             schema_strict: valid(&side.strict),
             schema_lenient: valid(&side.lenient),
-            reader_strict: reader(Mode::Strict),
-            reader_lenient: reader(Mode::Lenient),
+            reader_strict: reader(ReadMode::Strict),
+            reader_lenient: reader(ReadMode::Lenient),
         }
     }
 }

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, bail};
-use bridle_wire::openharness::Direction;
+use bridle_wire::openharness::SchemaDirection;
 
 use judge::Judges;
 use justify::Justifications;
@@ -38,7 +38,7 @@ fn run() -> Result<bool> {
     let justifications = Justifications::read(&text(document)?)?;
     let judges = Judges::new(&text(&schema_file(published)?)?)?;
     let mut report = Report::new(&justifications);
-    for direction in [Direction::Request, Direction::Response] {
+    for direction in [SchemaDirection::Request, SchemaDirection::Response] {
         for case in make::cases(direction) {
             report.add(&case, &judges.judge(direction, &case.text));
         }
@@ -69,7 +69,8 @@ fn examples(path: &Path, judges: &Judges, report: &mut Report<'_>) -> Result<()>
         for file in json_files(&folder)? {
             let message = text(&file)?;
             let is_request = message.contains("\"request\":");
-            let direction = if is_request { Direction::Request } else { Direction::Response };
+            let direction =
+                if is_request { SchemaDirection::Request } else { SchemaDirection::Response };
             report.example(&file, &judges.judge(direction, &message));
         }
         for entry in folder.read_dir().with_context(|| folder.display().to_string())? {

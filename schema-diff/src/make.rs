@@ -1,7 +1,7 @@
 //! Messages to judge: good ones, each of them spoiled at every place in every way, and thousands that
 //! are spoiled at a few places at once. The same messages in every run.
 
-use bridle_wire::openharness::Direction;
+use bridle_wire::openharness::SchemaDirection;
 use serde_json::{Value, json};
 
 /// Messages that are spoiled at several places at once, for each direction.
@@ -23,10 +23,10 @@ pub(crate) struct Change {
 }
 
 /// All cases of a direction.
-pub(crate) fn cases(direction: Direction) -> Vec<Case> {
+pub(crate) fn cases(direction: SchemaDirection) -> Vec<Case> {
     let seeds = match direction {
-        Direction::Request => requests(),
-        Direction::Response => responses(),
+        SchemaDirection::Request => requests(),
+        SchemaDirection::Response => responses(),
     };
     let mut cases = Vec::new();
     for seed in &seeds {
@@ -55,7 +55,7 @@ pub(crate) fn cases(direction: Direction) -> Vec<Case> {
     cases
 }
 
-/// What stands for a key that is there twice, which no tree of values can hold.
+/// Text for a key that is there twice, which no tree of values can hold.
 const TWICE: &str = "\"there twice\":\"\"";
 
 fn case(message: Value, changes: Vec<Change>) -> Case {
@@ -63,7 +63,7 @@ fn case(message: Value, changes: Vec<Change>) -> Case {
     Case { text, changes }
 }
 
-/// What is done to a place.
+/// Change to a place.
 #[derive(Clone)]
 enum Spoil {
     Replace(Value),

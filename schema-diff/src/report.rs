@@ -14,7 +14,7 @@ pub(crate) struct Report<'j> {
     justifications: &'j Justifications,
     cases: usize,
     examples: usize,
-    /// How many differences each row justifies.
+    /// Number of differences that each row justifies.
     used: Vec<usize>,
     /// By comparison and changes, how many and one of them.
     open: BTreeMap<(&'static str, Vec<Change>), (usize, String)>,

@@ -67,7 +67,7 @@ const PROGRESS_LINES: u64 = 20;
 /// Every point must have killed a daemon when it had its turn this many times.
 const TURNS: u64 = 8;
 
-/// What was asked for.
+/// Options of a run.
 struct ChaosOptions {
     schedules: u64,
     seed: u64,
@@ -147,7 +147,7 @@ fn chosen_points(only: Option<&str>) -> Result<Vec<String>> {
     Ok(vec![name.to_owned()])
 }
 
-/// What all schedules have to tell together.
+/// Sum of all schedules.
 #[derive(Default)]
 struct ChaosSummary {
     schedules: u64,

@@ -19,7 +19,7 @@ never a skip. Logs are in target/ci. Steps:
 
   setup fmt layers tidy deny clippy build test doc vectors peers clients chaos approvals memory schemathesis siege apart";
 
-/// How much of a failed step's log to show: a few screens, the rest is in the file.
+/// Lines of a failed step's log to show: a few screens, the rest is in the file.
 const SHOWN_LINES: usize = 120;
 
 /// One step: its name, and what to do.
@@ -36,7 +36,7 @@ enum StepWork {
 }
 
 impl CiStep {
-    /// What to type to run this step alone, its output on the terminal.
+    /// Command that runs this step alone, its output on the terminal.
     fn rerun(&self) -> String {
         match &self.work {
             StepWork::Programs(runs) => {
@@ -97,8 +97,9 @@ fn steps() -> Vec<CiStep> {
 
 /// A command of cargo over the rooms that have tests of their own in a build that may be killed.
 fn faults(command: &[&'static str]) -> ProgramRun {
-    let rooms = ["--package", "bridle-store", "--package", "bridle-host"];
-    let features = ["--features", "bridle-store/faults,bridle-host/faults"];
+    let rooms = ["bridle-record", "bridle-memex", "bridle-host"].map(|room| ["--package", room]);
+    let rooms = rooms.as_flattened().iter().copied();
+    let features = ["--features", "bridle-record/faults,bridle-memex/faults,bridle-host/faults"];
     ProgramRun::cargo(command.iter().copied()).args(["--locked"]).args(rooms).args(features)
 }
 
@@ -159,7 +160,7 @@ fn show_failure(step: &CiStep, log: &str, error: &anyhow::Error, console: &VerbC
     console.say(format!("{error:#}\n\nto run this step again: {}", step.rerun()));
 }
 
-/// What a passed step has to tell: the number of tests, or its last line when it is ours.
+/// Summary of a passed step: the number of tests, or its last line when it is ours.
 fn note(log: &str) -> String {
     let tests: usize = log.lines().filter_map(tests_passed).sum();
     if tests > 0 {

@@ -20,7 +20,7 @@ compiler of TypeScript is fetched with npm when it is not there.";
 /// Schedules of faults that both clients live through.
 const SCHEDULES: &str = "12";
 
-/// Where the packages are.
+/// Folder of the Python package.
 const PYTHON: &str = "clients/python";
 const TYPESCRIPT: &str = "clients/typescript";
 

@@ -15,7 +15,7 @@ usage: cargo xtask layers
 
 Checks the dependencies of every workspace crate against the table in xtask/src/layers.rs.";
 
-/// What one crate may depend on.
+/// Dependencies that one crate may have.
 struct LayerRule {
     name: &'static str,
     /// Workspace crates it may use.
@@ -25,9 +25,9 @@ struct LayerRule {
     outside: OutsideRule,
 }
 
-/// What it may take from crates.io, directly or through others; tests excepted.
+/// Dependencies from crates.io, direct or through others; those of tests excepted.
 enum OutsideRule {
-    /// These and nothing else.
+    /// Only these.
     Only(&'static [&'static str]),
     /// Anything but these.
     Without(&'static [&'static str]),
@@ -35,7 +35,7 @@ enum OutsideRule {
     WithoutBut(&'static [&'static str], &'static [&'static str]),
 }
 
-/// What does IO or keeps tasks: no place for it in a crate that is pure.
+/// Crates that do IO or keep tasks: no place for them in a crate that is pure.
 const RUNTIMES: &[&str] = &[
     "tokio",
     "tokio-util",
@@ -55,7 +55,7 @@ const RUNTIMES: &[&str] = &[
     "clap",
 ];
 
-/// What the policy engine brings along and `RUNTIMES` has: `chrono` is built without its clock, to
+/// Crates that the policy engine brings along and `RUNTIMES` has: `chrono` is built without its clock, to
 /// calculate with dates that a policy names; `time` is named by the lock file and never built.
 const CEDAR: &[&str] = &["chrono", "time"];
 
@@ -73,8 +73,22 @@ const RULES: &[LayerRule] = &[
         outside: OutsideRule::Without(RUNTIMES),
     },
     LayerRule {
-        name: "bridle-store",
-        rooms: &["bridle-org", "bridle-sexp"],
+        name: "bridle-record",
+        rooms: &["bridle-sexp"],
+        test_rooms: &[],
+        outside: OutsideRule::Without(&["tokio", "tokio-util", "mio", "clap", "anyhow"]),
+    },
+    LayerRule {
+        name: "bridle-memex",
+        // The record for its hashes and the databases beside it; the loop and the host for the actuator.
+        rooms: &[
+            "bridle-host",
+            "bridle-loop",
+            "bridle-org",
+            "bridle-record",
+            "bridle-sexp",
+            "bridle-wire",
+        ],
         test_rooms: &[],
         outside: OutsideRule::Without(&["tokio", "tokio-util", "mio", "clap", "anyhow"]),
     },
@@ -105,7 +119,7 @@ const RULES: &[LayerRule] = &[
     LayerRule {
         // Reads the record while a daemon may write it; nothing in it waits.
         name: "bridle-history",
-        rooms: &["bridle-host", "bridle-loop", "bridle-sexp", "bridle-store", "bridle-wire"],
+        rooms: &["bridle-host", "bridle-loop", "bridle-record", "bridle-sexp", "bridle-wire"],
         test_rooms: &[],
         outside: OutsideRule::Without(&[
             "tokio",
@@ -123,9 +137,10 @@ const RULES: &[LayerRule] = &[
             "bridle-history",
             "bridle-host",
             "bridle-loop",
+            "bridle-memex",
             "bridle-org",
+            "bridle-record",
             "bridle-sexp",
-            "bridle-store",
             "bridle-wire",
         ],
         test_rooms: &[],
@@ -153,11 +168,12 @@ const RULES: &[LayerRule] = &[
             "bridle-history",
             "bridle-lisp",
             "bridle-loop",
+            // The commands of the memory, which need no daemon; tests write the records that the others read.
+            "bridle-memex",
             "bridle-org",
+            "bridle-record",
             "bridle-sexp",
             "bridle-shell",
-            // The commands of the memory, which need no daemon; tests write the records that the others read.
-            "bridle-store",
             "bridle-wire",
         ],
         test_rooms: &[],

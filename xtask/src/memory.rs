@@ -1,5 +1,5 @@
 //! `cargo xtask memory`: an agent and a user write the same files at the same time, for as many edits as
-//! asked. First in one process, where they meet most often (`crates/store/tests/edits.rs`, which
+//! asked. First in one process, where they meet most often (`crates/memex/tests/edits.rs`, which
 //! `cargo test` runs with few); then through the real daemon, which is killed meanwhile (`chaos/edits`).
 
 use anyhow::{Context, Result, bail};
@@ -14,7 +14,7 @@ Makes N edits (10000 unless told) by an agent and as many by a user, at the same
 files: in one process, and through a daemon that is killed meanwhile. Fails if a byte of the user's is
 lost, or if taking every change of the agent's back leaves anything but the user's text.";
 
-/// What must hold before a release.
+/// Edits that must hold before a release.
 const EDITS: u64 = 10_000;
 
 pub(crate) fn run(arguments: &[String], console: &VerbConsole) -> Result<()> {

@@ -31,10 +31,10 @@ Runs the vectors through SBCL, Emacs and Python and writes what they did to vect
   circle    send the trees of Org files from Emacs to a daemon and back; `peers circle --help` says how
   lisp      compare what the skill language answers with SBCL";
 
-/// How many differing lines to show of one file.
+/// Number of differing lines to show of one file.
 const SHOWN_DIFFERENCES: usize = 5;
 
-/// What `--help` says, of the part that is named if one is.
+/// Text of `--help`, of the part that is named if one is.
 pub(crate) fn help(arguments: &[String]) -> &'static str {
     match arguments.first().map(String::as_str) {
         Some("org") => org::HELP,

@@ -28,7 +28,7 @@ differ from its schema, its content type or the statuses of the document.
 /// Pinned: a new release must not change what passes.
 const SCHEMATHESIS: &str = "schemathesis==4.32.5";
 
-/// How long by hand, in seconds.
+/// Seconds of a run by hand.
 const SECONDS: u64 = 600;
 
 /// Seconds for an answer: far above any on a loaded machine, and still no daemon may hang. What ran out
@@ -39,7 +39,7 @@ const PATIENCE: &str = "300";
 /// asks for nothing, a file inside a message: no schema can say that these are refused.
 const UNCHECKED: &str = "positive_data_acceptance";
 
-/// What may become of a request that is not as the document says; and nothing is kept for a next run,
+/// Treatment of a request that is not as the document says; and nothing is kept for a next run,
 /// which would make it another one.
 const SETTINGS: &str = "\
 [cache]
@@ -213,7 +213,7 @@ impl SchemathesisDaemon {
         self.url.trim_start_matches("http://")
     }
 
-    /// How often it answered with which status.
+    /// Number of answers by status.
     fn statuses(&self) -> Result<Vec<(u16, u64)>> {
         Ok(statuses(&get(self.address(), "/metrics")?))
     }

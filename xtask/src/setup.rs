@@ -15,7 +15,7 @@ Installs missing Debian packages with apt-get (through sudo when not root) and m
 
   --bench   also what `cargo xtask bench` measures against (redis-server) and with (wrk)";
 
-/// How to see that something is already here.
+/// Sign that something is already here.
 enum PresenceSign {
     Program(&'static str),
     /// Any of these programs.

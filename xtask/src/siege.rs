@@ -257,7 +257,7 @@ impl SiegeAttackers {
         Ok(SiegeAttackers { child })
     }
 
-    /// What they tell, once they have ended.
+    /// Report of the attackers, once they have ended.
     fn ended(&mut self) -> Result<Option<String>> {
         let Some(status) = self.child.try_wait().context("cannot look after the attackers")? else {
             return Ok(None);

@@ -4,6 +4,7 @@
 
 mod links;
 mod mask;
+mod names;
 mod rust;
 mod text;
 pub(crate) mod vectors;
@@ -18,7 +19,9 @@ pub(crate) const HELP: &str = "\
 usage: cargo xtask tidy
 
 Rust files:   a `//!` header; at most 600 lines a file and 60 a function, unless the header says why
-              after the word `long:`; no ignored tests, unfinished or debugging macros, unsafe blocks.
+              after the word `long:`; no ignored tests, unfinished or debugging macros, unsafe blocks;
+              type names unique in their crate; modules not called core, util, common or misc; item
+              docs that begin with a noun or a verb.
 Text files:   no trailing blanks, no tabs, a newline at the end, no path of somebody's machine,
               every TODO with an owner: TODO(name).
 Markdown:     every relative link leads somewhere.
@@ -45,14 +48,19 @@ pub(crate) fn run(arguments: &[String], console: &VerbConsole) -> Result<()> {
     }
     let files = files()?;
     let mut findings = Vec::new();
+    let mut types = names::TypeNames::default();
     for path in &files {
         let bytes = std::fs::read(root().join(path))
             .with_context(|| format!("cannot read `{}`", path.display()))?;
         // Bytes that are not UTF-8 are data, not prose or code.
         if let Ok(text) = std::str::from_utf8(&bytes) {
             check_file(path, text, &mut findings);
+            if path.extension().is_some_and(|extension| extension == "rs") {
+                types.collect(path, text);
+            }
         }
     }
+    types.report(&mut findings);
     let vectors = vectors::check(root(), &files, &mut findings)?;
     for finding in &findings {
         let TidyFinding { path, line, what } = finding;
@@ -68,7 +76,10 @@ pub(crate) fn run(arguments: &[String], console: &VerbConsole) -> Result<()> {
 fn check_file(path: &Path, text: &str, findings: &mut Vec<TidyFinding>) {
     text::check(path, text, findings);
     match path.extension().and_then(|extension| extension.to_str()) {
-        Some("rs") => rust::check(path, text, findings),
+        Some("rs") => {
+            rust::check(path, text, findings);
+            names::check(path, text, findings);
+        }
         Some("md") => links::check(root(), path, text, findings),
         _ => {}
     }

@@ -68,7 +68,7 @@ pub(crate) fn peers(options: &[&OsStr]) -> Vec<(&'static str, ProgramRun)> {
     ]
 }
 
-/// What a runner says it passed: its last word, or, in Rust, the sum over its test programs.
+/// Count that a runner says it passed: its last word, or, in Rust, the sum over its test programs.
 fn passed(output: &str, name: &str) -> usize {
     let mut counts = output.lines().filter_map(passed_in);
     if name == "rust" { counts.sum() } else { counts.next_back().unwrap_or(0) }

@@ -6,9 +6,9 @@ use std::path::Path;
 use std::time::Instant;
 
 use anyhow::{Result, anyhow, ensure};
-use bridle_history::History;
-use bridle_loop::{DEFAULT_POLICY, Policies};
-use bridle_store::{Append, Draft, NewSession, Options as StoreOptions, Store};
+use bridle_history::RecordHistory;
+use bridle_loop::{DEFAULT_POLICY, GuardPolicies};
+use bridle_record::{NewRecord, NewSessionRow, RecordAppend, RecordStore, StoreOptions};
 
 use super::org;
 use crate::Options;
@@ -34,7 +34,7 @@ pub(super) fn run(
     let decisions = if options.quick { DECISIONS / 10 } else { DECISIONS };
     let folder = tempfile::tempdir()?;
     fill(folder.path(), decisions)?;
-    let history = History::open(folder.path())?;
+    let history = RecordHistory::open(folder.path())?;
     let title = format!("Rehearsal over {decisions} decisions (s)");
     let mut table = Table::new(title, ["policies", "changed", "median", "lowest", "highest"]);
     let grants: Vec<String> = (0..100).map(grant).collect();
@@ -42,7 +42,7 @@ pub(super) fn run(
         ("built-in", DEFAULT_POLICY.to_owned()),
         ("built-in and 100 grants", format!("{DEFAULT_POLICY}\n{}", org(&grants))),
     ] {
-        let set = Policies::from_org(&text).map_err(|bad| anyhow!("{bad}"))?;
+        let set = GuardPolicies::from_org(&text).map_err(|bad| anyhow!("{bad}"))?;
         let mut times = Vec::new();
         let mut changed = 0;
         for _ in 0..options.load_rounds() {
@@ -80,11 +80,12 @@ fn grant(number: usize) -> String {
 }
 
 fn fill(state: &Path, decisions: usize) -> Result<()> {
-    let mut store = Store::open(state, &StoreOptions::default())?;
-    let begin: Vec<Append> = (0..SESSIONS)
+    let mut store = RecordStore::open(state, &StoreOptions::default())?;
+    let begin: Vec<RecordAppend> = (0..SESSIONS)
         .map(|index| {
-            let new = NewSession { name: session(index).into(), owner: "uid:1000".into(), at: 1 };
-            Append { session: Some(new), ..Append::default() }
+            let new =
+                NewSessionRow { name: session(index).into(), owner: "uid:1000".into(), at: 1 };
+            RecordAppend { session: Some(new), ..RecordAppend::default() }
         })
         .collect();
     store.commit(&begin)?;
@@ -92,9 +93,9 @@ fn fill(state: &Path, decisions: usize) -> Result<()> {
         let drafts = (first..first + BATCH).map(|number| {
             let at =
                 i64::try_from(number).unwrap_or(i64::MAX).saturating_mul(977).saturating_add(1);
-            Draft::new(&session(number % SESSIONS), "decided", at, "uid:1000", decided(number))
+            NewRecord::new(&session(number % SESSIONS), "decided", at, "uid:1000", decided(number))
         });
-        store.commit(&[Append { drafts: drafts.collect(), ..Append::default() }])?;
+        store.commit(&[RecordAppend { drafts: drafts.collect(), ..RecordAppend::default() }])?;
     }
     Ok(())
 }

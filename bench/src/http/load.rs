@@ -15,7 +15,7 @@ use mio::{Events, Interest, Poll, Token};
 use crate::client::{self, Greeting};
 use crate::shells::Pushed;
 
-/// How long a server may be silent before a run is given up.
+/// Time that a server may be silent before a run is given up.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Bytes read at once.
@@ -24,10 +24,10 @@ const READ_BYTES: usize = 64 * 1024;
 /// Digits of a request's id.
 const ID_DIGITS: usize = 16;
 
-/// What stands for the digits until a request is sent.
+/// Placeholder for the digits until a request is sent.
 const ID_PLACE: &str = "IDIDIDIDIDIDIDID";
 
-/// Which session a request is for.
+/// Session that a request is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sessions {
     /// Each connection has its own.
@@ -73,9 +73,9 @@ pub fn post(headers: &str, body: &str) -> String {
 struct Connection {
     stream: TcpStream,
     template: Template,
-    /// What has come of an answer.
+    /// Part of an answer that has come.
     buffer: Vec<u8>,
-    /// When its request was due, while it waits for the answer.
+    /// Moment at which its request was due, while it waits for the answer.
     due: Option<Instant>,
 }
 
@@ -91,7 +91,7 @@ pub struct Crowd {
     refused: u64,
 }
 
-/// What a run measured.
+/// Result of a run.
 pub struct Load {
     /// Answers, refusals not among them.
     pub answered: Pushed,

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 
-/// What one run measured.
+/// Result of one run.
 pub struct Asked {
     pub per_second: f64,
     /// Milliseconds.
@@ -36,7 +36,7 @@ pub fn ask(address: SocketAddr, connections: usize, run: usize, time: Duration) 
     read(&text).with_context(|| format!("wrk says something else than it used to: {text}"))
 }
 
-/// What wrk is to ask: as [`ProposalTemplate`](super::load) does, each request in the next session.
+/// Script for wrk: as [`Template`](super::load) does, each request in the next session.
 fn text(sessions: usize, run: usize) -> String {
     format!(
         r#"local body = '{{"protocol_version":"1.0.0","request_id":"wrk-{run}-%011d","request":{{"context":{{' ..

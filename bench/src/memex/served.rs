@@ -25,14 +25,14 @@ const STEP: Duration = Duration::from_secs(1);
 /// Time without a Memex.
 const ALONE: u32 = 10;
 
-/// How long the daemon may take for all of it.
+/// Time that the daemon may take for all of it.
 const PATIENCE: Duration = Duration::from_secs(300);
 
-/// How many times as long the middle answer may take while the Memex is read, and the memory, in MiB.
+/// Factor by which the middle answer may be slower while the Memex is read, and the memory, in MiB.
 const RATIO: f64 = 1.2;
 const RSS_MIB: f64 = 150.0;
 
-/// What was measured.
+/// Measurements of a daemon that serves.
 pub(super) struct Served {
     alone: Stretch,
     indexing: Stretch,

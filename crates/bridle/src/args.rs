@@ -266,7 +266,7 @@ pub(crate) enum BridleCommand {
     #[command(after_help = "Example:\n  \
         bridle completions bash > ~/.local/share/bash-completion/completions/bridle")]
     Completions {
-        /// Which shell
+        /// Shell to write completions for
         #[arg(value_enum)]
         shell: clap_complete::Shell,
     },
@@ -282,7 +282,7 @@ pub(crate) enum BridleCommand {
 /// Heading of the flags that say where the daemon is; they come last in every help text.
 pub(crate) const CONNECTION: &str = "Connection";
 
-/// Where the daemon is, and how to prove who asks.
+/// Address of the daemon, and proof of who asks.
 #[derive(Debug, Args)]
 pub(crate) struct PeerArgs {
     /// HOST:PORT, unix:PATH or a path [default: $BRIDLE_ADDR, else the settings' unix, then tcp]
@@ -390,7 +390,7 @@ pub(crate) struct SexpArgs {
     /// Laid out for people
     #[arg(long, group = "output")]
     pub(crate) pretty: bool,
-    /// Whose escapes the text uses
+    /// Dialect of the text's escapes
     #[arg(long, value_enum, default_value = "lisp", conflicts_with = "from_json")]
     pub(crate) dialect: DialectArg,
     /// Allow and skip comments
@@ -424,7 +424,7 @@ pub(crate) enum FrameCommand {
     Decode(FramingArgs),
 }
 
-/// How frames are written or read.
+/// Options for reading or writing frames.
 #[derive(Debug, Args)]
 pub(crate) struct FramingArgs {
     /// Frames are signed
@@ -433,7 +433,7 @@ pub(crate) struct FramingArgs {
     /// The key: the bytes of this file, as they are, any number of them
     #[arg(long, value_name = "FILE", requires = "hmac", value_hint = ValueHint::FilePath)]
     pub(crate) key_file: Option<PathBuf>,
-    /// What lengths count [default: bytes when writing, whatever fits when reading]
+    /// Unit of lengths [default: bytes when writing, whatever fits when reading]
     #[arg(long, value_enum)]
     pub(crate) count: Option<CountArg>,
 }

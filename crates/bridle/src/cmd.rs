@@ -120,7 +120,7 @@ fn read_key(path: &Path) -> Result<Vec<u8>, CommandFailure> {
     })
 }
 
-/// How forms are laid out on stdout: colored and tamed on a terminal, exact elsewhere.
+/// Layout of forms on stdout: colored and tamed on a terminal, exact elsewhere.
 fn style() -> LayoutStyle {
     if !std::io::stdout().is_terminal() {
         return LayoutStyle::default();

@@ -8,7 +8,7 @@ use std::fmt;
 use std::io;
 use std::process::ExitCode;
 
-/// What the process says to its parent.
+/// Exit code of the process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum BridleExit {
@@ -143,7 +143,7 @@ impl CommandFailure {
         self
     }
 
-    /// What went wrong, without the rest.
+    /// Description of the failure, without hint and cause.
     pub(crate) fn what(&self) -> &str {
         &self.what
     }

@@ -18,7 +18,7 @@ use tracing_subscriber::util::SubscriberInitExt as _;
 
 use crate::json::quoted;
 
-/// How a log line looks.
+/// Format of a log line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LogFormat {
     Text,

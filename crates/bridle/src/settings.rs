@@ -24,10 +24,10 @@ pub(crate) use value::{SettingKind, SettingValue};
 use crate::args::CONNECTION;
 use crate::exit::{BridleExit, CommandFailure};
 
-/// What the variables of the first peers of the protocol begin with.
+/// Prefix of the variables of the first peers of the protocol.
 const OLD_PEERS: &str = "HARNESS_PROTOCOL_";
 
-/// Where a value came from.
+/// Source of a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum ValueOrigin {
     Flag(&'static str),
@@ -262,7 +262,7 @@ pub(crate) const TOKEN_VARIABLE: &str = "BRIDLE_TOKEN";
 /// Variables of the clients, which are no settings.
 const CLIENT_VARIABLES: [&str; 3] = [ADDR_VARIABLE, ENGINE_VARIABLE, TOKEN_VARIABLE];
 
-/// Where clients find the daemon, when `--addr` does not say.
+/// Variable with the address of the daemon, for clients without `--addr`.
 pub(crate) const ADDR_VARIABLE: &str = "BRIDLE_ADDR";
 
 /// The settings file that is read when `--config` does not say.
@@ -313,7 +313,7 @@ impl From<ConfigFile> for GivenFlags {
 pub(crate) struct StateDir(GivenFlags);
 
 impl StateDir {
-    /// What the command line says, for [`ResolvedSettings::resolve`].
+    /// Settings of the command line, for [`ResolvedSettings::resolve`].
     pub(crate) fn given(&self) -> &GivenFlags {
         &self.0
     }
@@ -357,7 +357,7 @@ fn flags_in(
     given.map(|(setting, text)| (setting, text.clone())).collect()
 }
 
-/// What the command line says about settings. Its flags are made from the table.
+/// Settings of the command line. Its flags are made from the table.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct GivenFlags {
     flags: Vec<(&'static SettingRow, String)>,

@@ -1,4 +1,4 @@
-//! The commands of the README, pasted in order by a new user: a fresh home, a real daemon, and what the
+//! The commands of the README and of the pages that it leads to first, pasted in order by a new user: a fresh home, a real daemon, and what the
 //! text promises compared with what happens. Only ports and homes differ, what the README shows as `…`,
 //! and the numbers, questions and codes that it calls examples.
 
@@ -79,8 +79,11 @@ const LINE: &str = r#"{"protocol_version":"1.0.0","request_id":"l1","request":{"
 
 #[test]
 fn every_command_of_the_readme_does_what_the_text_says() {
-    let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../README.md");
-    let readme = fs::read_to_string(readme).expect("the README is there");
+    let pages = ["README.md", "docs/http.md", "docs/commands.md"].map(|page| {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(page);
+        fs::read_to_string(path).expect("the page is there")
+    });
+    let readme = pages.join("\n");
     let mut user = User::new();
     user.start("bridle up");
     let talks = conversations(&readme, "```console");

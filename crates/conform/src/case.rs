@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-/// How much a requirement binds.
+/// Force of a requirement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RequirementLevel {
     /// Whoever does not keep to it does not speak the protocol.
@@ -26,10 +26,10 @@ impl fmt::Display for RequirementLevel {
     }
 }
 
-/// What a check ends with.
+/// Result of a check.
 pub type Checked = Result<(), CheckFinding>;
 
-/// Why a check did not pass.
+/// Reason why a check did not pass.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CheckFinding {
     /// The peer does not keep to the requirement: what was expected, and what came instead.
@@ -44,7 +44,7 @@ impl CheckFinding {
         CheckFinding::Fault(what.into())
     }
 
-    /// Something that is not offered.
+    /// Finding for something that is not offered.
     pub fn unoffered(what: impl Into<String>) -> CheckFinding {
         CheckFinding::Unoffered(what.into())
     }
@@ -52,15 +52,15 @@ impl CheckFinding {
 
 /// A requirement and its check.
 pub struct ConformanceCase<P> {
-    /// Its name, for good: `F-03`.
+    /// Name of the case, for good: `F-03`.
     pub id: &'static str,
-    /// How much it binds.
+    /// Force of the requirement.
     pub level: RequirementLevel,
-    /// Where it is written.
+    /// Section that states it.
     pub section: &'static str,
-    /// What is required.
+    /// Requirement, in a sentence.
     pub title: &'static str,
-    /// What goes wrong for people when it is not kept.
+    /// Harm to people when it is not kept.
     pub why: &'static str,
     /// Finds out.
     pub check: Box<dyn Fn(&mut P) -> Checked>,

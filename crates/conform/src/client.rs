@@ -49,15 +49,15 @@ impl ClientUnderTest {
     /// Starts the client, which is to attach behind this number.
     ///
     /// # Errors
-    /// It cannot be started.
+    /// The client cannot be started.
     pub fn scene(&mut self, cursor: u64) -> Result<ClientScene, CheckFinding> {
         self.scene_with(cursor, &[])
     }
 
-    /// The same, with further variables.
+    /// Starts a client with further variables.
     ///
     /// # Errors
-    /// It cannot be started.
+    /// The client cannot be started.
     fn scene_with(
         &mut self,
         cursor: u64,
@@ -134,7 +134,7 @@ impl ClientScene {
     /// Waits until the client tells of the event of this number.
     ///
     /// # Errors
-    /// It does not.
+    /// The client does not report the event.
     pub fn event(&mut self, seq: u64) -> Checked {
         let wanted = seq.to_string();
         while !self.shell.heard.iter().any(|line| line.is("event", &wanted)) {
@@ -159,7 +159,7 @@ impl ClientScene {
     /// Waits for a line with this word and text.
     ///
     /// # Errors
-    /// It does not come, or with another text.
+    /// The text does not come, or another one does.
     pub fn hears(&mut self, word: &str, text: &str) -> Checked {
         let line = self.shell.until(word)?;
         expect(line.text.as_deref() == Some(text), || {

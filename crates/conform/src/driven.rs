@@ -27,10 +27,10 @@ const MAX_WAITING: usize = 1_024;
 /// Bytes of standard error that are kept.
 const MAX_STDERR: usize = 256 << 10;
 
-/// How long a program may take to end after its input has.
+/// Time that a program may take to end after its input has.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// How programs are started.
+/// Options for starting a program.
 #[derive(Debug, Clone)]
 pub struct ProgramOptions {
     /// The program and its arguments; `{NAME}` stands for a value of the case.
@@ -39,16 +39,16 @@ pub struct ProgramOptions {
     pub timeout: Duration,
 }
 
-/// Something that the program said.
+/// Line that the program printed.
 #[derive(Debug, Clone)]
 pub struct ProgramLine {
-    /// Its first word.
+    /// First word of the line.
     pub word: String,
     /// The text behind it, if it is one in JSON.
     pub text: Option<String>,
     /// The line as it came.
     pub raw: String,
-    /// When it came.
+    /// Moment at which it came.
     pub at: Instant,
 }
 
@@ -90,7 +90,7 @@ impl DrivenProgram {
     /// Starts a program; `values` are its environment, and stand in its arguments.
     ///
     /// # Errors
-    /// It cannot be started.
+    /// The program cannot be started.
     pub fn start(
         program: &ProgramOptions,
         values: &[(&str, String)],
@@ -135,7 +135,7 @@ impl DrivenProgram {
     /// Tells the program something to do.
     ///
     /// # Errors
-    /// It has ended.
+    /// The program has ended.
     pub fn say(&mut self, line: &str) -> Result<(), CheckFinding> {
         self.notes.borrow_mut().noted(&format!("told it: {line}"));
         let stdin = self.stdin.as_mut();
@@ -169,7 +169,7 @@ impl DrivenProgram {
     /// Waits for a line with this word, and returns it.
     ///
     /// # Errors
-    /// It does not come in time.
+    /// The line does not come in time.
     pub fn until(&mut self, word: &str) -> Result<ProgramLine, CheckFinding> {
         self.until_any(&[word])
     }
@@ -210,12 +210,12 @@ impl DrivenProgram {
         all + &String::from_utf8_lossy(&stderr)
     }
 
-    /// How often this was said.
+    /// Number of lines with this word and text.
     pub fn count(&self, word: &str, text: &str) -> usize {
         self.heard.iter().filter(|line| line.is(word, text)).count()
     }
 
-    /// Where this was said first, among all lines.
+    /// Index of the first line with this word and text, among all lines.
     pub fn place(&self, word: &str, text: &str) -> Option<usize> {
         self.heard.iter().position(|line| line.is(word, text))
     }

@@ -62,7 +62,7 @@ pub const KIT: KitKind = KitKind {
 /// Tries again after `rate_limited`, and the longest pause before one.
 const PATIENCE: (u32, Duration) = (3, Duration::from_secs(3));
 
-/// What the kit is told besides the address.
+/// Settings of the kit besides the address.
 #[derive(Debug, Clone)]
 pub struct KitSetup {
     /// A credential.
@@ -71,17 +71,17 @@ pub struct KitSetup {
     pub token2: Option<String>,
     /// An origin whose pages may ask.
     pub origin: Option<String>,
-    /// What to say to get a plain answer.
+    /// Prompt that gets a plain answer.
     pub intent: String,
-    /// What to say to be asked for an approval.
+    /// Prompt that leads to an approval.
     pub approval: Option<String>,
-    /// What to say to get an answer that takes long.
+    /// Prompt that takes long to answer.
     pub slow: Option<String>,
     /// Makes names that no other run uses.
     pub nonce: String,
 }
 
-/// Who asks.
+/// Identity that asks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AskerIdentity {
     /// The one with the first credential.
@@ -110,12 +110,12 @@ impl EngineUnderTest {
         EngineUnderTest { way, setup, notes, made: 0, known: None, seen: BTreeMap::new() }
     }
 
-    /// Where it is.
+    /// Route to the engine.
     pub fn way(&self) -> &HttpRoute {
         &self.way
     }
 
-    /// What the kit was told.
+    /// Settings of the kit.
     pub fn setup(&self) -> &KitSetup {
         &self.setup
     }
@@ -206,7 +206,7 @@ impl EngineUnderTest {
     /// Posts a message and takes the answer, which must be an envelope.
     ///
     /// # Errors
-    /// It is none.
+    /// The answer is no envelope.
     pub fn ask(&mut self, body: &str) -> Result<EnvelopeAnswer, CheckFinding> {
         let asked = self.post(body);
         self.answer(&asked)
@@ -230,7 +230,7 @@ impl EngineUnderTest {
     /// often is given time.
     ///
     /// # Errors
-    /// It is none.
+    /// The answer is no envelope.
     pub fn answer(&mut self, asked: &AskedRequest) -> Result<EnvelopeAnswer, CheckFinding> {
         let (tries, pause) = PATIENCE;
         for _ in 0..tries {
@@ -248,7 +248,7 @@ impl EngineUnderTest {
     /// Reads an answer, and looks at everything that must hold for all of them.
     ///
     /// # Errors
-    /// It is no envelope.
+    /// The reply is no envelope.
     pub fn judge(&mut self, reply: HttpReply) -> Result<EnvelopeAnswer, CheckFinding> {
         let answer = EnvelopeAnswer::read(reply)?;
         for (class, what) in shape::faults(&answer) {
@@ -289,7 +289,7 @@ impl EngineUnderTest {
     /// Checks that the engine still serves.
     ///
     /// # Errors
-    /// It does not.
+    /// The engine does not answer a plain request.
     pub fn is_alive(&mut self) -> Checked {
         let (_, answer) = self.ask_filled(rows::GOOD)?;
         answer
@@ -297,7 +297,7 @@ impl EngineUnderTest {
             .map_err(|_| CheckFinding::fault("afterwards a good request is not served"))
     }
 
-    /// What was wrong in any answer so far.
+    /// First fault of a class in any answer so far.
     pub fn wrong(&self, class: ShapeFault) -> Option<&str> {
         self.seen.get(&class).map(String::as_str)
     }
@@ -305,7 +305,7 @@ impl EngineUnderTest {
     /// The document in which the engine says what it offers.
     ///
     /// # Errors
-    /// It has none.
+    /// The engine has no discovery document.
     pub fn discovery(&mut self) -> Result<Value, CheckFinding> {
         if self.known.is_none() {
             let path = self.way.url.path.clone();
@@ -326,7 +326,7 @@ impl EngineUnderTest {
     /// Ends the case if the engine does not list a code among those of its errors.
     ///
     /// # Errors
-    /// It does not.
+    /// The engine does not list the code.
     pub fn needs_code(&mut self, code: &str) -> Checked {
         let document = self.discovery()?;
         let is_there = |codes: &Vec<Value>| codes.iter().any(|it| it == code);
@@ -339,7 +339,7 @@ impl EngineUnderTest {
     /// Ends the case if the engine does not list a profile.
     ///
     /// # Errors
-    /// It does not.
+    /// The engine does not offer the profile.
     pub fn needs_profile(&mut self, profile: &str) -> Checked {
         let document = self.discovery()?;
         let is_there = |profiles: &Vec<Value>| profiles.iter().any(|it| it == profile);
@@ -368,9 +368,9 @@ impl EngineUnderTest {
 pub struct FilledTemplate {
     /// The text.
     pub text: String,
-    /// What stands for `@ID`.
+    /// Text for `@ID`.
     pub id: String,
-    /// What stands for `@CANARY`.
+    /// Text for `@CANARY`.
     pub canary: String,
 }
 

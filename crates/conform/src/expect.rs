@@ -66,7 +66,7 @@ impl ExpectedFailures {
         Ok(ExpectedFailures(known))
     }
 
-    /// Why a case is expected to fail; `None` if it is not.
+    /// Reason why a case is expected to fail; `None` if it is not.
     pub fn reason(&self, id: &str) -> Option<&str> {
         self.0.get(id).map(String::as_str)
     }

@@ -32,14 +32,14 @@ pub use notes::CaseNotes;
 pub use report::ConformanceReport;
 pub use run::{KitPeer, RunOptions, run};
 
-/// What a list of cases is for.
+/// Subject of a list of cases.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KitKind {
-    /// Its name on the command line.
+    /// Name on the command line.
     pub name: &'static str,
     /// The revision of the protocol that its cases are for. A list of cases is frozen with its
     /// revision: a new requirement is a new revision.
     pub revision: &'static str,
-    /// Where the sections are that its cases name.
+    /// Document whose sections the cases name.
     pub text: &'static str,
 }

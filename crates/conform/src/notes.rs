@@ -18,7 +18,7 @@ const MAX_SESSIONS: usize = 256;
 /// Bytes of a name that may be one of a session.
 const MAX_SESSION_NAME: usize = 64;
 
-/// Which way something went.
+/// Direction of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NoteDirection {
     /// To the peer.
@@ -43,9 +43,9 @@ impl NoteDirection {
 /// One thing that happened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NoteLine {
-    /// Which way it went.
+    /// Direction of the message.
     pub way: NoteDirection,
-    /// What it was, cut to a bound and without control characters.
+    /// Text of the message, cut to a bound and without control characters.
     pub text: String,
 }
 
@@ -91,7 +91,7 @@ impl CaseNotes {
         self.sessions.iter().map(String::as_str)
     }
 
-    /// What happened, in order.
+    /// Messages and remarks, in order.
     pub fn lines(&self) -> &[NoteLine] {
         &self.lines
     }

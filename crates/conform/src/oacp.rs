@@ -38,7 +38,7 @@ use link::DaemonLink;
 /// The kit.
 pub const KIT: KitKind = KitKind { name: "oacp", revision: "0.3.0", text: "docs/protocol.md" };
 
-/// Where a daemon demands signatures, and a key that it knows.
+/// Daemon that demands signatures, and a key that it knows.
 #[derive(Debug, Clone)]
 pub struct SignedDaemon {
     /// The address.
@@ -79,7 +79,7 @@ impl DaemonUnderTest {
         DaemonLink::open(&self.addr, self.timeout, Rc::clone(&self.notes))
     }
 
-    /// Where signatures are demanded.
+    /// Address that demands signatures.
     ///
     /// # Errors
     /// No such address was named.

@@ -12,23 +12,23 @@ use super::KitKind;
 use super::case::RequirementLevel;
 use super::notes::CaseNotes;
 
-/// How a case ended.
+/// End of a case.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CaseEnd {
     /// The requirement is kept.
     Passed,
-    /// It is not: what was expected, and what came.
+    /// The requirement is not kept: expected and actual behavior.
     Failed(String),
     /// The peer does not offer what it is about.
     Unoffered(String),
-    /// It is not, and that was known.
+    /// The requirement is not kept, and that was known.
     Known {
-        /// What was expected, and what came.
+        /// Expected and actual behavior.
         what: String,
-        /// Why it is known.
+        /// Reason from the list of known failures.
         reason: String,
     },
-    /// It is kept, and was listed as a known failure for this reason.
+    /// The requirement is kept, and was listed as a known failure for this reason.
     Stale(String),
 }
 
@@ -44,7 +44,7 @@ impl CaseEnd {
         }
     }
 
-    /// What there is to say besides.
+    /// Explanation of the end, if there is one.
     pub fn what(&self) -> &str {
         match self {
             CaseEnd::Passed => "",
@@ -59,26 +59,26 @@ impl CaseEnd {
 pub struct CaseOutcome {
     /// The case.
     pub id: &'static str,
-    /// How much it binds.
+    /// Force of the requirement.
     pub level: RequirementLevel,
-    /// Where it is written.
+    /// Section that states it.
     pub section: &'static str,
-    /// What is required.
+    /// Requirement, in a sentence.
     pub title: &'static str,
-    /// Why it matters.
+    /// Harm to people when it is not kept.
     pub why: &'static str,
-    /// How it ended.
+    /// End of the case.
     pub ended: CaseEnd,
-    /// What was sent and what came.
+    /// Messages sent and received.
     pub notes: CaseNotes,
-    /// How long it took.
+    /// Duration of the case.
     pub took: Duration,
 }
 
 /// From which level on a failure means that a peer does not conform.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum FailureBar {
-    /// What binds: MUST, and profiles that are offered.
+    /// Binding cases: MUST, and profiles that are offered.
     #[default]
     Must,
     /// SHOULD too.
@@ -90,7 +90,7 @@ pub enum FailureBar {
 pub struct ConformanceReport {
     /// The kit.
     pub kit: KitKind,
-    /// Its cases, in order.
+    /// Cases of the kit, in order.
     pub outcomes: Vec<CaseOutcome>,
 }
 

@@ -19,7 +19,7 @@ pub trait KitPeer {
     fn end(&mut self) -> CaseNotes;
 }
 
-/// Which cases run, and which failures are known.
+/// Cases to run, and failures that are known.
 #[derive(Debug, Clone, Default)]
 pub struct RunOptions {
     /// Only cases whose id begins with one of these; empty: all.

@@ -56,7 +56,7 @@ impl ShellUnderTest {
     /// Starts the Shell before an Engine with these answers; further requests get an empty success.
     ///
     /// # Errors
-    /// It cannot be started.
+    /// The shell cannot be started.
     pub fn scene(&mut self, replies: Vec<StageReply>) -> Result<ShellScene, CheckFinding> {
         self.made += 1;
         let token = format!("canary-{}-{}", self.nonce, self.made);

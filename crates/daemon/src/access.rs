@@ -8,7 +8,7 @@
 //! - [`tls`]: certificates of the server and of clients
 //! - [`web_origin`]: web pages that may ask over HTTP
 //! - `network`, `rate`: the address of a peer, and token buckets for messages
-//! - [`private`]: files of the state folder that are for one user alone
+//! - [`private_file`]: files of the state folder that are for one user alone
 //! - [`policy_file`], [`policy_load`]: the file of policies, read and replaced whole; its text, loaded
 
 pub(crate) mod network;

@@ -15,7 +15,7 @@ use crate::access::tls::TlsConfig;
 use crate::access::web_origin::WebOrigin;
 use crate::error::DaemonError;
 use crate::fetch::FetchConfig;
-use crate::librarian::MemexRules;
+use bridle_memex::{MemexRules, RollbackChoice};
 
 /// Shortest HMAC secret in bytes that the daemon takes: half of SHA-256's output, the least
 /// that cannot be searched.
@@ -85,18 +85,6 @@ pub struct DaemonConfig {
     pub files: AttachmentLimits,
     /// What may be fetched.
     pub fetch: FetchConfig,
-}
-
-/// What becomes of the changes that a turn made in the memory, if it fails.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum RollbackChoice {
-    /// It is proposed to take them back, with the diff; by the built-in policies somebody is asked.
-    #[default]
-    Ask,
-    /// They are taken back as if whoever began the turn had asked for it.
-    Auto,
-    /// They stay, and that is said.
-    Off,
 }
 
 impl Default for DaemonConfig {
@@ -331,7 +319,7 @@ pub struct DaemonLimits {
     /// Largest frame in bytes, inbound; a larger header gets `:frame-too-large`.
     pub frame: usize,
     /// Bytes held for all connections together: unfinished frames and unsent answers. At the
-    /// limit a connection may only hold its [`RESERVE`](crate::budget::RESERVE), so that small
+    /// limit a connection may only hold its [`RESERVE`](crate::byte_budget::RESERVE), so that small
     /// messages are still answered; one at a time may go on to finish its frame. Reading
     /// resumes when the sum falls; a frame that misses its deadline because of this is
     /// answered `:overloaded`. Health is `:degraded` meanwhile.
@@ -529,9 +517,9 @@ impl Default for AttachmentLimits {
 
 impl AttachmentLimits {
     /// What the shelf is told of them.
-    pub(crate) fn room(&self) -> bridle_store::ShelfRoom {
+    pub(crate) fn room(&self) -> bridle_record::ShelfRoom {
         let AttachmentLimits { owner_bytes, owner_files, all_bytes, .. } = *self;
-        bridle_store::ShelfRoom { owner_bytes, owner_files, all_bytes }
+        bridle_record::ShelfRoom { owner_bytes, owner_files, all_bytes }
     }
 }
 

@@ -57,7 +57,7 @@ pub enum DaemonError {
     },
     /// The folder of the user's files, or their past, cannot be used.
     #[error("the memory cannot be opened")]
-    Memory(#[source] bridle_store::memory::MemoryError),
+    Memory(#[source] bridle_memex::MemoryError),
     /// TCP beyond this machine without signatures.
     #[error(
         "`{addr}` can be reached from other machines and frames are not signed: \
@@ -136,7 +136,7 @@ pub enum DaemonError {
     Random(#[source] io::Error),
     /// The record cannot be opened.
     #[error("cannot open the record")]
-    Record(#[source] bridle_store::StoreError),
+    Record(#[source] bridle_record::StoreError),
     /// There is no thread to keep the record.
     #[error("cannot start the keeper of the record")]
     Keeper(#[source] io::Error),
@@ -145,10 +145,10 @@ pub enum DaemonError {
     Tls(#[source] crate::access::tls::TlsError),
     /// What shells sent of unsaved buffers cannot be opened.
     #[error("cannot open the overlays of unsaved buffers")]
-    Overlays(#[source] bridle_store::StoreError),
+    Overlays(#[source] bridle_record::StoreError),
     /// The attachments cannot be kept.
     #[error("cannot open the shelf of attachments")]
-    Files(#[source] bridle_store::StoreError),
+    Files(#[source] bridle_record::StoreError),
     /// What is fetched with TLS could not be checked.
     #[error("cannot use the authorities for fetching")]
     Fetch(#[source] crate::access::tls::TlsError),

@@ -14,10 +14,9 @@
 //! - `listen`: TCP, Unix socket, standard streams; the accept loops
 //! - `seats`: who gets a place, and who gives way
 //! - [`fetch`]: what messages refer to, fetched without being led astray
-//! - `memory`: the actuator that edits the user's files
-//! - [`librarian`]: the index of the user's Org files, and who keeps it
+//! - `memex_service`: questions to the index of the user's Org files, from async code
 //! - [`upkeep`]: changes to the record while no daemon runs
-//! - [`budget`], `metrics`, [`lock`], `shared`: what all connections have in common
+//! - [`byte_budget`], `metrics`, [`lock`], `shared`: what all connections have in common
 //!
 //! Deliberately absent: a lock or an allocation per frame, a buffer per idle connection, an
 //! answer that is not bounded by what was asked.
@@ -33,11 +32,10 @@ mod engine;
 pub mod error;
 pub mod fetch;
 mod http;
-pub mod librarian;
 mod listen;
 pub mod lock;
 mod log_line;
-pub(crate) mod memory;
+mod memex_service;
 mod metrics;
 mod numbered_names;
 mod oacp;
@@ -50,12 +48,10 @@ pub use access::web_origin::WebOrigin;
 pub use access::{pairing, policy_file, policy_load, private_file, tls, tokens, web_origin};
 pub use config::{
     AttachmentLimits, DaemonConfig, DaemonLimits, EngineLimits, EventRate, HmacConfig, HmacKey,
-    HttpRates, MessageRates, PolicyChoice, RollbackChoice,
+    HttpRates, MessageRates, PolicyChoice,
 };
 pub use descriptors::make_room;
 pub use error::DaemonError;
 pub use http::SealsError;
 pub use listen::BoundAddresses;
-pub use memory::preview_edit;
-pub use memory::suggestion::count_slips;
 pub use run::{run, shutdown_signal};

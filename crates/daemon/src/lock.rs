@@ -30,7 +30,7 @@ impl StateLock {
     /// lock.
     ///
     /// # Errors
-    /// [`Error::Locked`] when another process holds it, [`Error::State`] when the directory or
+    /// [`DaemonError::Locked`] when another process holds it, [`DaemonError::State`] when the directory or
     /// the file cannot be used, or something in it is a link or another user's.
     pub fn take(dir: &Path) -> Result<StateLock, DaemonError> {
         let failed = |source| DaemonError::State { dir: dir.to_owned(), source };

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use bridle_history::RecordHistory;
 use bridle_history::upkeep::SessionSelection;
-use bridle_store::{CompactionReport, ForgetRequest, RecordStore, RepairReport, StoreOptions};
+use bridle_record::{CompactionReport, ForgetRequest, RecordStore, RepairReport, StoreOptions};
 
 use crate::lock::StateLock;
 use forget::forget_beside;
@@ -26,8 +26,8 @@ pub enum UpkeepError {
     State(#[from] crate::DaemonError),
 }
 
-impl From<bridle_store::StoreError> for UpkeepError {
-    fn from(error: bridle_store::StoreError) -> UpkeepError {
+impl From<bridle_record::StoreError> for UpkeepError {
+    fn from(error: bridle_record::StoreError) -> UpkeepError {
         UpkeepError::History(error.into())
     }
 }
@@ -35,7 +35,7 @@ impl From<bridle_store::StoreError> for UpkeepError {
 /// Forgets all sessions that a selection names; how many. `now` is in milliseconds since 1970.
 ///
 /// # Errors
-/// [`crate::Error::Locked`] inside [`UpkeepError::State`] when a daemon runs; else what the store said.
+/// [`crate::DaemonError::Locked`] inside [`UpkeepError::State`] when a daemon runs; else what the store said.
 pub fn forget_selected(
     dir: &Path,
     selection: SessionSelection,
@@ -64,8 +64,8 @@ pub fn compact(dir: &Path, now: i64) -> Result<CompactionReport, UpkeepError> {
 pub fn repair(dir: &Path, now: i64, only_look: bool) -> Result<RepairReport, UpkeepError> {
     let _lock = StateLock::take(dir)?;
     match only_look {
-        true => Ok(bridle_store::repair::inspect(dir)?),
-        false => Ok(bridle_store::repair(dir, &ForgetRequest { principal: own_name(), at: now })?),
+        true => Ok(bridle_record::repair::inspect(dir)?),
+        false => Ok(bridle_record::repair(dir, &ForgetRequest { principal: own_name(), at: now })?),
     }
 }
 

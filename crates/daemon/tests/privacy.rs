@@ -33,8 +33,8 @@ use std::process::{Child, Stdio};
 
 use bridle_daemon::config::ThinkerChoice;
 use bridle_daemon::{HttpRates, MessageRates};
+use bridle_record::{RecordFilter, RecordNumber, RecordReader};
 use bridle_sexp::{Value, read_one};
-use bridle_store::{RecordFilter, RecordNumber, RecordReader};
 use tempfile::TempDir;
 
 use asking::{Asked, Asker, Way};

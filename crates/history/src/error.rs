@@ -21,7 +21,7 @@ pub enum HistoryError {
     },
     /// The store cannot be read.
     #[error("cannot use the record")]
-    Store(#[from] bridle_store::StoreError),
+    Store(#[from] bridle_record::StoreError),
     /// What was printed went nowhere.
     #[error("cannot write the output")]
     Output(#[source] io::Error),

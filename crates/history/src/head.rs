@@ -3,8 +3,8 @@
 //! The chain shows every change before its last record; only a head kept out of reach shows that the
 //! end was cut off, or that everything was written anew.
 
+use bridle_record::{ChainHead, RecordHash, RecordNumber, VerifyReport};
 use bridle_sexp::{Value, read_one};
-use bridle_store::{ChainHead, RecordHash, RecordNumber, VerifyReport};
 use bridle_wire::seal::SigningKey;
 use bridle_wire::time::rfc3339;
 
@@ -95,7 +95,7 @@ impl RecordHistory {
     /// are done, and of how many.
     ///
     /// # Errors
-    /// [`bridle_store::HistoryError::Broken`] inside [`HistoryError::RecordStore`] names the first record that is not as
+    /// [`bridle_record::StoreError::Broken`] inside [`HistoryError::Store`] names the first record that is not as
     /// it was written.
     pub fn verify(
         &self,

@@ -4,8 +4,8 @@
 
 use std::collections::HashMap;
 
+use bridle_record::{Record, RecordFilter, RecordNumber};
 use bridle_sexp::Value;
-use bridle_store::{Record, RecordFilter, RecordNumber};
 
 use super::{HistoryError, PAGE, RecordHistory, record_body};
 

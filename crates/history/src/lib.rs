@@ -1,6 +1,6 @@
 //! The record, read without a daemon: list, verify, export, mirror, replay.
 //!
-//! Called by the commands of the binary; the engine folds its sessions with [`mod@fold`]. Everything opens
+//! Called by the commands of the binary; the engine folds its sessions with [`session_fold`]. Everything opens
 //! the record read-only and works while a daemon writes. Nothing here waits: whoever follows asks
 //! again. Layout, in reading order:
 //!
@@ -15,7 +15,7 @@
 //! - `proposed`: decisions with the payload that they were about
 //! - [`rehearse`]: what other policies would have said
 //! - [`upkeep`]: how large the record is; sessions to forget
-//! - [`mod@fold`], [`policy_sets`]: a State from the events of a session, and the policies that they name
+//! - [`session_fold`], [`policy_sets`]: a State from the events of a session, and the policies that they name
 
 mod error;
 pub mod head;
@@ -34,10 +34,10 @@ pub mod why;
 
 use std::path::{Path, PathBuf};
 
-pub use bridle_store::{
+pub use bridle_record::{
     ChainHead, Record, RecordBody, RecordNumber, SessionRow, StoreError, VerifyReport,
 };
-use bridle_store::{RecordFilter, RecordReader};
+use bridle_record::{RecordFilter, RecordReader};
 pub use error::HistoryError;
 
 /// Records read at a time: a page of small ones fits a cache, and one commit is rarely larger.
@@ -63,11 +63,11 @@ impl RecordHistory {
     /// Opens the record of a state directory.
     ///
     /// # Errors
-    /// [`Error::NoRecord`] when no daemon has ever run there; else what the store said.
+    /// [`HistoryError::NoRecord`] when no daemon has ever run there; else what the store said.
     pub fn open(dir: &Path) -> Result<RecordHistory, HistoryError> {
         match RecordReader::open(dir) {
             Ok(reader) => Ok(RecordHistory { reader, dir: dir.to_owned() }),
-            Err(bridle_store::StoreError::Missing { .. }) => {
+            Err(bridle_record::StoreError::Missing { .. }) => {
                 Err(HistoryError::NoRecord { dir: dir.to_owned() })
             }
             Err(error) => Err(error.into()),
@@ -90,7 +90,7 @@ impl RecordHistory {
     /// Checks that a session exists.
     ///
     /// # Errors
-    /// [`Error::UnknownSession`] when it does not.
+    /// [`HistoryError::UnknownSession`] when it does not.
     pub fn expect_session(&self, name: &str) -> Result<(), HistoryError> {
         match self.reader.session(name)? {
             Some(_) => Ok(()),

@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
+use bridle_record::{Record, RecordBody};
 use bridle_sexp::{Dialect, Value, print};
-use bridle_store::{Record, RecordBody};
 use bridle_wire::plain::{plain_json, quoted};
 use bridle_wire::time::rfc3339;
 

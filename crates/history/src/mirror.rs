@@ -8,8 +8,8 @@ use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
-use bridle_store::RecordNumber;
-use bridle_store::compact::COMPACTED;
+use bridle_record::RecordNumber;
+use bridle_record::compact::COMPACTED;
 
 use super::list::{RecordFormat, write_record, write_start};
 use super::{HistoryError, PAGE, RecordHistory, RecordSelection};

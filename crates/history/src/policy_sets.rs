@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use bridle_host::policy_load;
 use bridle_loop::{GuardPolicies, PolicyHash};
+use bridle_record::{RecordFilter, RecordNumber, RecordReader, StoreError};
 use bridle_sexp::Value;
-use bridle_store::{RecordFilter, RecordNumber, RecordReader, StoreError};
 
 use crate::session_fold::parse;
 

@@ -4,8 +4,8 @@
 //! a long text is not kept again. Who wants to show or to judge it again gets it back here, from
 //! the record that the decision follows from.
 
+use bridle_record::{Record, RecordBody};
 use bridle_sexp::Value;
-use bridle_store::{Record, RecordBody};
 
 use super::{HistoryError, RecordHistory, record_body};
 

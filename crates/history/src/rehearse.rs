@@ -13,8 +13,8 @@ use bridle_loop::{
     GuardPolicies, JUDGE_STACK_BYTES, PREPARED, PolicyRehearsal, PolicyVerdict, SessionId,
     UnixMillis,
 };
+use bridle_record::Record;
 use bridle_sexp::Value;
-use bridle_store::Record;
 
 use super::{HistoryError, RecordHistory};
 

@@ -7,9 +7,9 @@ use std::borrow::Cow;
 use std::collections::{HashMap, VecDeque};
 
 use bridle_loop::{Effect, Event, SessionId, SessionState, UnixMillis};
+use bridle_record::compact::COMPACTED;
+use bridle_record::{Record, hash_text};
 use bridle_sexp::Value;
-use bridle_store::compact::COMPACTED;
-use bridle_store::{Record, hash_text};
 
 use super::{HistoryError, RecordHistory, RecordSelection, record_body};
 use crate::policy_sets::PolicySetCache;

@@ -4,8 +4,8 @@
 //! the fold of the records of some kinds, [`EVENTS`]; the policies that events name come from the record.
 
 use bridle_loop::{Effects, Event, SessionId, SessionState, UnixMillis, step};
+use bridle_record::{LoadedSessionRows, Record, RecordReader, StoreError};
 use bridle_sexp::Value;
-use bridle_store::{LoadedSessionRows, Record, RecordReader, StoreError};
 
 use crate::policy_sets::PolicySetCache;
 

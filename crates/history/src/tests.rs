@@ -12,10 +12,10 @@ use bridle_loop::{
     Effect, Event, Proposal, ReflexAdvice, SessionId, SessionLimits, SessionStart, SessionState,
     Signal, SignalKind, SignalSender, UnixMillis, step,
 };
-use bridle_sexp::Value;
-use bridle_store::{
+use bridle_record::{
     NewRecord, NewSessionRow, RecordAppend, RecordCause, RecordStore, StoreOptions,
 };
+use bridle_sexp::Value;
 use tempfile::TempDir;
 
 use super::{HistoryError, RecordHistory};
@@ -76,7 +76,7 @@ impl Fixture {
     /// Records one draft that follows from a record.
     fn write_because(&mut self, session: &str, cause: u64, kind: &'static str, body: &str) {
         let draft = NewRecord::new(session, kind, START, "uid:7", body)
-            .caused_by(RecordCause::Number(bridle_store::RecordNumber(cause)));
+            .caused_by(RecordCause::Number(bridle_record::RecordNumber(cause)));
         self.commit(RecordAppend { drafts: vec![draft], ..RecordAppend::default() });
     }
 }

@@ -1,7 +1,7 @@
 //! How much room the record takes, and the sessions that a selection names.
 
 use bridle_loop::ANONYMOUS;
-pub use bridle_store::{RecordSize, RepairReport, SizeRow};
+pub use bridle_record::{RecordSize, RepairReport, SizeRow};
 
 use super::{HistoryError, RecordHistory, SessionRow};
 

@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use bridle_loop::{DEFAULT_POLICY, GuardPolicies, PolicyHash};
+use bridle_record::{Record, RecordFilter, RecordNumber};
 use bridle_sexp::Value;
-use bridle_store::{Record, RecordFilter, RecordNumber};
 
 use super::{HistoryError, PAGE, RecordHistory, record_body};
 use bridle_host::policy_load::load_recorded;
@@ -86,10 +86,10 @@ impl RecordHistory {
     /// Finds out why a record is there.
     ///
     /// # Errors
-    /// [`bridle_store::Error::NoRecord`] inside [`Error::RecordStore`]; else what the store said.
+    /// [`bridle_record::StoreError::NoRecord`] inside [`HistoryError::Store`]; else what the store said.
     pub fn why(&self, number: u64) -> Result<WhyReport, HistoryError> {
         let record = self.reader.record(RecordNumber(number))?;
-        let record = record.ok_or(bridle_store::StoreError::NoRecord(RecordNumber(number)))?;
+        let record = record.ok_or(bridle_record::StoreError::NoRecord(RecordNumber(number)))?;
         let mut search =
             DecisionSearch { history: self, decisions: BTreeMap::new(), answers: BTreeMap::new() };
         search.follow(&record, MAX_STEPS)?;
@@ -275,7 +275,7 @@ impl RecordHistory {
     /// What was asked: the body of the question of this number in a session, and the session's owner.
     ///
     /// # Errors
-    /// [`Error::UnknownSession`]; else what the store said.
+    /// [`HistoryError::UnknownSession`]; else what the store said.
     pub fn question(
         &self,
         session: &str,

@@ -101,7 +101,7 @@ impl ActuatorRegistry {
     /// Adds the one that counts executions in files of `directory`.
     #[cfg(feature = "faults")]
     pub(crate) fn add_tally(&mut self, directory: PathBuf) {
-        self.0.push((KeywordName::new("tally"), Box::new(tally::Tally::new(directory))));
+        self.0.push((KeywordName::new("tally"), Box::new(tally::TallyActuator::new(directory))));
     }
 
     /// Adds one of the daemon's.

@@ -443,7 +443,7 @@ impl SessionState {
         self.acts.get(&effect).map(|pending| &pending.asker)
     }
 
-    /// When `TimerTick::StartDeadline` is wanted next.
+    /// When `TimerTick::Deadline` is wanted next.
     pub fn next_deadline(&self) -> Option<UnixMillis> {
         let turn = self.turn.as_ref().and_then(|turn| self.turn_deadline(turn));
         let questions = self.questions.values().map(|open| open.question.expires);

@@ -28,24 +28,24 @@ use crate::openharness::{
 
 pub use terminal::{AskOutput, TerminalConsole};
 
-/// What to ask, and whom.
+/// Question for an engine, and its destination.
 #[derive(Debug)]
 pub struct AskRequest {
     /// The Engine.
     pub place: EngineUrl,
-    /// How it is reached.
+    /// Connection options.
     pub options: HttpOptions,
-    /// What is wanted.
+    /// Wish of the user.
     pub intent: UserIntent,
     /// Longest wait for all of it.
     pub timeout: Option<Duration>,
     /// Whether an answer is shown while it comes.
     pub stream: bool,
-    /// How it is printed.
+    /// Form of the output.
     pub output: AskOutput,
 }
 
-/// Where it is printed, and where answers to questions come from; without them nobody is asked.
+/// Output of an answer, and source of the user's decisions; without one nobody is asked.
 pub struct AskConsole {
     /// For the answer.
     pub out: Box<dyn Write>,

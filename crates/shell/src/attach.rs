@@ -23,7 +23,7 @@ const FIRST_RETRY: Duration = Duration::from_millis(50);
 /// Longest wait between two tries: a restarted daemon is found within it.
 const LAST_RETRY: Duration = Duration::from_secs(2);
 
-/// What to attach to, and as what.
+/// Session and role to attach with.
 #[derive(Debug, Clone)]
 pub struct AttachOptions {
     /// The session; `None` asks for a new one.
@@ -32,7 +32,7 @@ pub struct AttachOptions {
     pub cursor: Option<u64>,
     /// Speak, or only listen.
     pub role: ShellRole,
-    /// What this client calls itself across restarts.
+    /// Name of this client across restarts.
     pub client: Option<String>,
 }
 
@@ -52,7 +52,7 @@ impl AttachOptions {
 /// A numbered event of a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionEvent {
-    /// Its number in the session, from 1.
+    /// Number in the session, from 1.
     pub seq: u64,
     /// The message as it came.
     pub text: String,
@@ -138,19 +138,19 @@ fn seq_of(meta: Node<'_>) -> Option<u64> {
     meta.get("seq")?.as_i64().and_then(|seq| u64::try_from(seq).ok())
 }
 
-/// What happened to the connection of a [`SessionFollower`], for whoever tells people.
+/// News of the connection of a [`SessionFollower`], for whoever tells people.
 #[derive(Debug)]
 pub enum ConnectionNotice<'e> {
-    /// It is lost; trying again.
+    /// The connection is lost; trying again.
     Lost(&'e ShellError),
-    /// It is back, behind the event of this number.
+    /// The connection is back, behind the event of this number.
     Back(u64),
 }
 
-/// What to do about a lost connection.
+/// Reaction to a lost connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LostConnection {
-    /// It is an error.
+    /// Treat the loss as an error.
     End,
     /// Attach again, as often as it takes.
     AttachAgain,

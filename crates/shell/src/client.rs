@@ -28,7 +28,7 @@ use crate::frames::{FrameItem, FrameStream, StreamStop};
 /// Longest wait for a connection or an answer, unless told otherwise.
 pub const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How a client proves who it is.
+/// Proof of a client's identity.
 #[derive(Debug, Clone, Default)]
 pub enum ClientAuth {
     /// Not at all.
@@ -40,7 +40,7 @@ pub enum ClientAuth {
     V2(SigningKey),
 }
 
-/// How a client behaves.
+/// Behavior of a client.
 #[derive(Debug, Clone)]
 pub struct ClientOptions {
     /// Longest wait for a connection, and for each answer.
@@ -58,9 +58,9 @@ impl Default for ClientOptions {
 /// A daemon to try.
 #[derive(Debug, Clone)]
 pub struct DaemonTarget {
-    /// Where it is.
+    /// Address of the daemon.
     pub addr: DaemonAddress,
-    /// How to talk to it.
+    /// Options of the connection.
     pub options: ClientOptions,
 }
 
@@ -152,7 +152,7 @@ impl DaemonClient {
         first_there(targets, DaemonClient::connect)
     }
 
-    /// Where the daemon is.
+    /// Address of the daemon.
     pub fn addr(&self) -> &DaemonAddress {
         &self.addr
     }
@@ -201,7 +201,7 @@ impl DaemonClient {
         self.receive_within(self.timeout)
     }
 
-    /// The next frame, within `wait`. After [`Error::Timeout`] one may try again.
+    /// The next frame, within `wait`. After [`ShellError::Timeout`] one may try again.
     ///
     /// # Errors
     ///
@@ -342,14 +342,14 @@ fn first_there<T>(
     Err(ShellError::Connect { tried: failed })
 }
 
-/// What an error frame says.
+/// Content of an error frame.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ErrorAnswer {
     /// The code, without its colon.
     pub code: String,
     /// The sentence for people.
     pub message: String,
-    /// How a question ended that is answered already.
+    /// End of a question that is answered already.
     pub how: Option<String>,
 }
 

@@ -8,7 +8,7 @@ use bridle_wire::OacpCode;
 
 use crate::address::DaemonAddress;
 
-/// Why a command did not do what it was asked.
+/// Reason why a command did not do what it was asked.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ShellError {
@@ -22,7 +22,7 @@ pub enum ShellError {
         code: OacpCode,
         /// Offset in the input of the frame that is bad.
         offset: u64,
-        /// What is wrong.
+        /// Reason, for people.
         reason: String,
     },
     /// Input past what is read in one piece.
@@ -42,19 +42,19 @@ pub enum ShellError {
     Listen {
         /// The address asked for.
         addr: DaemonAddress,
-        /// What the system said.
+        /// Error of the system.
         error: io::Error,
     },
     /// The connection ended where an answer was expected.
     #[error("`{addr}` closed the connection before it answered")]
     Closed {
-        /// Who closed.
+        /// Daemon that closed.
         addr: DaemonAddress,
     },
     /// No answer in time.
     #[error("`{addr}` did not answer within {} s", .after.as_secs_f32())]
     Timeout {
-        /// Who was silent.
+        /// Daemon that was silent.
         addr: DaemonAddress,
         /// For how long.
         after: Duration,
@@ -62,43 +62,43 @@ pub enum ShellError {
     /// The other side speaks something else.
     #[error("`{addr}` does not speak the protocol: {why}")]
     NotProtocol {
-        /// Who.
+        /// Daemon that spoke.
         addr: DaemonAddress,
-        /// How that showed.
+        /// Evidence, for people.
         why: String,
     },
     /// The daemon greeted with an error and closed, or did not take the hello.
     #[error("`{addr}` refused: {code}: {message}")]
     Refused {
-        /// Who.
+        /// Daemon that refused.
         addr: DaemonAddress,
         /// The error code it gave.
         code: String,
-        /// Its reason.
+        /// Reason that the daemon gave.
         message: String,
     },
     /// The daemon signs its frames and we do not.
     #[error("`{addr}` signs its frames and wants them signed")]
     Signed {
-        /// Who.
+        /// Daemon that was asked.
         addr: DaemonAddress,
     },
     /// We sign our frames and the daemon does not.
     #[error("`{addr}` does not sign its frames, and a key was given")]
     NotSigned {
-        /// Who.
+        /// Daemon that was asked.
         addr: DaemonAddress,
     },
     /// The daemon's signature does not fit our key.
     #[error("`{addr}` signs with another key than the one given")]
     WrongKey {
-        /// Who.
+        /// Daemon that was asked.
         addr: DaemonAddress,
     },
     /// The daemon's hello has no nonce, which version 2 needs.
     #[error("`{addr}` does not offer signatures of version 2")]
     NoVersion2 {
-        /// Who.
+        /// Daemon that was asked.
         addr: DaemonAddress,
     },
     /// The system gives no random bytes.
@@ -118,21 +118,21 @@ pub enum ShellError {
     Broken {
         /// With whom.
         addr: DaemonAddress,
-        /// What the system said.
+        /// Error of the system.
         error: io::Error,
     },
 }
 
-/// What kind of failure it is, for callers that decide by kind.
+/// Kind of failure, for callers that decide by kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErrorKind {
     /// The input is bad.
     Data,
-    /// What was named does not exist.
+    /// The thing named does not exist.
     Missing,
     /// No daemon there.
     Unavailable,
-    /// It took too long.
+    /// The time ran out.
     Timeout,
     /// The other side does not speak the protocol.
     Protocol,
@@ -182,7 +182,7 @@ impl ShellError {
         }
     }
 
-    /// What to do about it.
+    /// Advice on what to do.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             ShellError::Syntax(_) | ShellError::Frame { .. } => None,
@@ -244,7 +244,7 @@ pub struct InputFault {
     pub column: usize,
     /// Byte offset, from 0.
     pub offset: u64,
-    /// What is wrong.
+    /// Reason, for people.
     pub reason: String,
     /// The piece of the line around the place and the caret under it.
     pub excerpt: Option<[String; 2]>,

@@ -51,7 +51,7 @@ pub fn fault_in(text: &str, error: &bridle_sexp::Error) -> InputFault {
     StreamOffset::default().of(text, error)
 }
 
-/// How much of the stream went before the text at hand.
+/// Length of the stream before the text at hand.
 #[derive(Debug, Clone, Copy)]
 struct StreamOffset {
     offset: u64,
@@ -174,7 +174,7 @@ impl<R: Read> FormStream<R> {
         !self.rest().trim_ascii_start().is_empty()
     }
 
-    /// What was read and not handed out.
+    /// Text that was read and not handed out.
     fn rest(&self) -> &str {
         &self.text[self.start..]
     }
@@ -205,7 +205,7 @@ impl<R: Read> FormStream<R> {
         Ok(Some(form))
     }
 
-    /// What is left when nothing more comes is blank, half a form, or half a character.
+    /// Judges the rest when nothing more comes: blank, half a form, or half a character.
     fn at_end(&self) -> Result<Option<String>, ShellError> {
         if let Some(&byte) = self.tail.first() {
             return Err(invalid_utf8(&self.base, self.rest(), byte).into());

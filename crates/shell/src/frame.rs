@@ -11,10 +11,10 @@ use crate::error::ShellError;
 use crate::form_stream::FormStream;
 use crate::frames::{FrameItem, FrameStream, StreamStop};
 
-/// How frames are written or read.
+/// Options for reading or writing frames.
 #[derive(Debug, Clone, Default)]
 pub struct FrameOptions {
-    /// What lengths count. Unsaid, bytes are written, and both are understood.
+    /// Unit of lengths. Without one, bytes are written, and both are understood.
     pub unit: Option<LengthUnit>,
     /// Signs and verifies with version 1.
     pub key: Option<SigningKey>,

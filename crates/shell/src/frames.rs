@@ -8,31 +8,31 @@ use bridle_wire::frame::{DecodeStep, FrameDecoder, FrameError};
 /// Bytes asked of the stream at a time; the buffer grows only by what came.
 const CHUNK: usize = 64 << 10;
 
-/// What stands next in a stream of frames.
+/// Next item in a stream of frames.
 #[derive(Debug)]
 pub enum FrameItem {
     /// A frame.
     Frame {
-        /// Its text.
+        /// Payload text.
         text: String,
         /// Place of its header in the stream.
         offset: u64,
     },
     /// A frame that is no good; what follows can still be read.
     Refused {
-        /// What is wrong with it.
+        /// Fault of the frame.
         error: FrameError,
         /// Place of its header in the stream.
         offset: u64,
     },
 }
 
-/// Why nothing more can be read.
+/// Reason why nothing more can be read.
 #[derive(Debug)]
 pub enum StreamStop {
     /// Nobody knows where the next frame starts.
     Lost {
-        /// What is wrong.
+        /// Fault that ended the stream.
         error: FrameError,
         /// Place in the stream of what is no frame.
         offset: u64,

@@ -20,23 +20,23 @@ const DETAIL_WIDTH: usize = 80;
 /// Columns of the names on the left.
 const NAME_WIDTH: usize = 16;
 
-/// What a page of numbers is for; it does not fit a screen.
+/// Detail that needs a page of numbers; it does not fit a screen.
 const METRICS: &str = "metrics";
 
-/// What is asked and how the answer is shown.
+/// Health question, and the form of its answer.
 #[derive(Debug)]
 pub struct HealthQuestion {
     /// Daemons to try, in order.
     pub targets: Vec<DaemonTarget>,
     /// Everything the daemon says about itself, or one word.
     pub detail: HealthScope,
-    /// How it is printed.
+    /// Form of the output.
     pub output: HealthOutput,
-    /// How long to keep trying until the daemon is healthy.
+    /// Longest wait for a healthy daemon.
     pub wait: Option<Duration>,
 }
 
-/// How much is asked.
+/// Amount of detail to ask for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HealthScope {
     /// One word.
@@ -45,7 +45,7 @@ pub enum HealthScope {
     Full,
 }
 
-/// How the answer is printed.
+/// Form in which the answer is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HealthOutput {
     /// One word, or a line for each thing that it says when details were asked for.
@@ -54,12 +54,12 @@ pub enum HealthOutput {
     Json,
 }
 
-/// How the daemon is.
+/// Health of the daemon.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HealthVerdict {
-    /// It said `:healthy`.
+    /// The daemon said `:healthy`.
     Healthy,
-    /// It said anything else.
+    /// The daemon said anything else.
     NotHealthy,
 }
 
@@ -143,7 +143,7 @@ fn push_detail(detail: &Value, width: usize, out: &mut String) {
     }
 }
 
-/// What a value says, as pieces that a line may be broken between.
+/// Words for a value, in pieces between which a line may break.
 fn words_of(value: &Value) -> Vec<String> {
     let atom = |value: &Value| match value {
         Value::Nil => "none".to_owned(),

@@ -3,10 +3,10 @@
 //!
 //! Layout, in reading order:
 //!
-//! - [`addr`]: where a daemon is: a TCP address or a socket path
+//! - [`address`]: where a daemon is: a TCP address or a socket path
 //! - [`client`]: one connection: frames out, frames in
 //! - [`attach`]: a session's events, across connections
-//! - [`frames`], [`input`]: frames and forms from a stream, one after another, with their places
+//! - [`frames`], [`form_stream`]: frames and forms from a stream, one after another, with their places
 //! - [`sexp`], [`frame`]: commands on text and frames, without a daemon
 //! - [`health`], [`send`], [`system`], [`tail`], [`tap`]: commands that talk or listen
 //! - [`mod@ask`]: a Shell of OpenHarness on a terminal, or driven by lines

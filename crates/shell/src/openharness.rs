@@ -30,5 +30,5 @@ pub use perform::ShellAbilities;
 pub use shell::{OpenHarnessShell, ShellSelf, UserIntent};
 pub use time::PosixTime;
 
-/// Where this profile keeps what version 1 has no place for.
+/// Namespace for fields that version 1 has no place for.
 pub const NAMESPACE: &str = "dev.bridle";

@@ -9,7 +9,7 @@ use bridle_sexp::{Children, Kind, Node};
 
 use crate::screen::neutral_block;
 
-/// How to lay out.
+/// Options of the layout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LayoutStyle {
     /// Columns a line should keep to.
@@ -31,10 +31,10 @@ pub enum ColorChoice {
     Always,
 }
 
-/// What becomes of control characters inside strings.
+/// Treatment of control characters inside strings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ControlStyle {
-    /// They stay: the output can be read back.
+    /// Control characters stay: the output can be read back.
     Keep,
     /// All but newline and tab are neutralised, so that a peer cannot drive a terminal.
     Picture,
@@ -65,11 +65,11 @@ pub fn write(node: Node<'_>, style: &LayoutStyle, out: &mut String) {
 /// input.
 struct OpenForm<'t> {
     children: Peekable<Children<'t>>,
-    /// How many children were written.
+    /// Number of children written.
     written: usize,
     close: &'static str,
     shape: ListShape,
-    /// Where the lines of a broken list start.
+    /// Column at which the lines of a broken list start.
     column: usize,
 }
 

@@ -15,18 +15,18 @@ use crate::form_stream::{FormStream, fault_in};
 use crate::pretty::{self, LayoutStyle};
 use crate::screen::{OutputScreen, plain_json};
 
-/// Where to, and how the answers are shown.
+/// Destination of a message, and the form of its answers.
 #[derive(Debug)]
 pub struct SendOrder {
     /// Daemons to try, in order.
     pub targets: Vec<DaemonTarget>,
-    /// How answers are printed.
+    /// Form of the answers.
     pub output: SendOutput,
     /// The session to send in; without it, each form is alone.
     pub session: Option<String>,
 }
 
-/// How an answer is printed.
+/// Form in which an answer is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SendOutput {
     /// As it came; neutralised on a terminal.
@@ -37,7 +37,7 @@ pub enum SendOutput {
     Json,
 }
 
-/// What is sent.
+/// Content to send.
 pub enum SendContent<'a> {
     /// One form; it is read before it is sent.
     Form(&'a str),
@@ -47,7 +47,7 @@ pub enum SendContent<'a> {
     Stream(&'a mut dyn Read),
 }
 
-/// What the daemon thought of it.
+/// Reaction of the daemon.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SendVerdict {
     /// No answer was an error.

@@ -9,10 +9,10 @@ use crate::form_stream::{fault_in, read_text};
 use crate::pretty::{self, LayoutStyle};
 use crate::screen::escape_hidden;
 
-/// How the form is printed.
+/// Form of the output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FormOutput {
-    /// Its exact source bytes.
+    /// Exact source bytes.
     Source,
     /// The one canonical spelling.
     Canonical,
@@ -22,12 +22,12 @@ pub enum FormOutput {
     Json,
 }
 
-/// What the text on stdin is.
+/// Kind of text on stdin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FormInput {
     /// A form.
     Form {
-        /// Whose escapes it uses.
+        /// Dialect of its escapes.
         dialect: Dialect,
         /// Whether it may have comments.
         comments: Comments,

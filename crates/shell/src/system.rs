@@ -8,7 +8,7 @@ use crate::client::{DaemonClient, DaemonTarget, ErrorAnswer};
 use crate::error::ShellError;
 use crate::send::SendConnection;
 
-/// What is asked of the daemon.
+/// Request for the daemon.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SystemRequest {
     /// A session that begins where another one was after `record`.
@@ -28,7 +28,7 @@ pub enum SystemRequest {
     OpenMemex(String),
     /// The questions that wait for a yes.
     Approvals,
-    /// How it stands with one of them.
+    /// State of one approval.
     Approval(String),
     /// An answer to one of them.
     Approve {
@@ -39,7 +39,7 @@ pub enum SystemRequest {
         /// The hash of what was seen; an answer to something else does not count.
         hash: Option<String>,
     },
-    /// What sessions have planned.
+    /// Schedules of the sessions.
     Schedules,
     /// A schedule taken back, by its name; for [`ask_in`] its session.
     Unschedule(String),
@@ -52,7 +52,7 @@ pub enum SystemRequest {
     },
     /// Changes of a turn taken back.
     Rollback {
-        /// Its session.
+        /// Session of the schedule.
         session: String,
         /// The turn.
         turn: u64,
@@ -142,12 +142,12 @@ fn number(record: u64) -> Value {
     Value::int(i64::try_from(record).unwrap_or(i64::MAX))
 }
 
-/// What the daemon said to it.
+/// Answer of the daemon.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SystemReply {
-    /// It is done; the payload of the answer.
+    /// The request was carried out; the payload of the answer.
     Done(Value),
-    /// It is not.
+    /// The request was refused.
     Not(ErrorAnswer),
 }
 

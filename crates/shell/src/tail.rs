@@ -15,7 +15,7 @@ use crate::error::ShellError;
 use crate::screen::table::cut;
 use crate::screen::{OutputScreen, local_minute, neutral_line, plain_json};
 
-/// What to print.
+/// Events to print.
 #[derive(Debug)]
 pub struct TailOrder {
     /// Daemons to try, in order.
@@ -24,13 +24,13 @@ pub struct TailOrder {
     pub session: String,
     /// Events behind this number.
     pub after: u64,
-    /// When to end.
+    /// End of the output.
     pub until: TailEnd,
-    /// How an event is printed.
+    /// Form of an event.
     pub output: TailOutput,
 }
 
-/// When to end.
+/// Condition that ends the output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TailEnd {
     /// At the last event that is there now.
@@ -39,7 +39,7 @@ pub enum TailEnd {
     Forever,
 }
 
-/// How an event is printed.
+/// Form in which an event is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TailOutput {
     /// `SEQ TIME KIND TEXT`, one line each; cut to the width of a terminal.
@@ -141,7 +141,7 @@ fn kind_of<'t>(meta: Option<Node<'t>>, payload: Option<Node<'t>>) -> Cow<'t, str
     name("sensor").or_else(|| name("action")).unwrap_or("message".into())
 }
 
-/// What a person would call the text of it.
+/// Text of an event, as a person would call it.
 fn said(payload: Node<'_>) -> Option<Cow<'_, str>> {
     let keys = ["text", "message", "command"];
     let found = keys.into_iter().find_map(|key| payload.get(key));

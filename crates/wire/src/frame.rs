@@ -14,7 +14,7 @@
 //! payload  N bytes or N characters of UTF-8: see `LengthUnit`
 //! ```
 //!
-//! Two kinds of failure: [`DecodeStep::RefusedMessage`] is answered and the connection lives; [`FramingLost`] is
+//! Two kinds of failure: [`DecodeStep::Refused`] is answered and the connection lives; [`FramingLost`] is
 //! answered and the connection closes, because nobody knows any more where the next frame starts.
 
 mod decoder;
@@ -48,7 +48,7 @@ pub const HEADER_LEN: usize = 6;
 /// The number of hex digits of a signature.
 pub const SEAL_LEN: usize = 64;
 
-/// What the length in a frame's header counts.
+/// Unit of the length in a frame's header.
 ///
 /// The protocol counts bytes; Lisp peers that measure strings count characters. For ASCII text the
 /// two agree, so a connection's unit is only settled by its first frame with other text.
@@ -70,7 +70,7 @@ impl LengthUnit {
     }
 }
 
-/// How to write non-ASCII text to a peer whose unit is unknown.
+/// Treatment of non-ASCII text for a peer whose unit is unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum UnknownUnitPolicy {
     /// The length in bytes, the payload, and one space for each byte that is not a character.

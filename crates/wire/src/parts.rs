@@ -52,7 +52,7 @@ impl PartsId {
     }
 }
 
-/// Why a payload cannot be sent in parts.
+/// Reason why a payload cannot be sent in parts.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SplitError {
     /// The frames are too small for any part.
@@ -60,10 +60,10 @@ pub enum SplitError {
     FrameTooSmall {
         /// The peer's limit.
         max_frame: usize,
-        /// What a part with one character needs.
+        /// Bytes that a part with one character needs.
         least: usize,
     },
-    /// It would take too many parts.
+    /// The payload would take too many parts.
     #[error("expected a payload of at most {MAX_PARTS} parts, got one of {bytes} bytes")]
     TooMany {
         /// The payload's size.
@@ -150,7 +150,7 @@ impl Iterator for MessageParts<'_> {
 
 impl ExactSizeIterator for MessageParts<'_> {}
 
-/// How many leading bytes of `text`, whole characters, take at most `room` bytes when escaped.
+/// Number of leading bytes of `text`, whole characters, that take at most `room` bytes when escaped.
 fn fitting(text: &str, room: usize) -> usize {
     let mut cost = 0;
     let end = text.bytes().position(|byte| {

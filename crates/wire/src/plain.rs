@@ -190,7 +190,7 @@ fn push_array(elements: &[Value], depth: usize, out: &mut String) {
     out.push(']');
 }
 
-/// What JSON has no word for, by its text: symbols, ratios, characters, dotted lists.
+/// Writes a value that JSON has no word for, by its text: symbols, ratios, characters, dotted lists.
 fn push_text_of(value: &Value, out: &mut String) {
     let mut text = String::new();
     print(value, Dialect::Lisp, &mut text);

@@ -39,7 +39,7 @@ pub use verifier::{FrameOrigin, FrameVerifier, VersionOnePolicy};
 
 use crate::frame::{HEADER_LEN, SEAL_LEN};
 
-/// Who sends a frame; part of what version 2 signs, so no frame can be sent back to its author.
+/// Sender of a frame; part of what version 2 signs, so no frame can be sent back to its author.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FrameDirection {
     /// The client sends, the server reads.
@@ -57,7 +57,7 @@ impl FrameDirection {
     }
 }
 
-/// What stands before every payload that a server signs in version 1: a blank, which readers of forms
+/// Prefix of every payload that a server signs in version 1: a blank, which readers of forms
 /// skip and no client begins a payload with.
 pub const DAEMON_MARK: &str = " ";
 

@@ -41,17 +41,17 @@ const LIVES: (u64, u64) = (1, 3);
 /// Milliseconds until a kill from outside: a question takes some ten, from the asking to the end.
 const KILL_MS: (u64, u64) = (0, 60);
 
-/// Which passing of a point kills: a question passes each some ten times.
+/// Range of passings of a point that kill: an approval passes each some ten times.
 const NTH: (u64, u64) = (1, 12);
 
-/// How long to wait for a point that may not be passed often enough.
+/// Wait for a point that may not be passed often enough, in milliseconds.
 const POINT_MS: u64 = 250;
 
 /// Time for the last, undisturbed life: far above what is needed, so that only something that never
 /// ends reaches it.
 const PEACE: Duration = Duration::from_secs(60);
 
-/// How long to wait between two looks at the list of questions.
+/// Interval between two looks at the list of approvals.
 const LOOK: Duration = Duration::from_millis(2);
 
 /// The policies: the built-in ones, and counting needs a yes.
@@ -71,7 +71,7 @@ const HELLO: &str =
 const ASK: &str = "(:type :REQUEST :id 1 :target :tally :payload (:action :tally :file \"tally\"))";
 const LIST: &str = "(:type :REQUEST :id 2 :target :system :payload (:action :approvals))";
 
-/// How far the record was when a daemon died, or at the end.
+/// Progress of the record when a daemon died, or at the end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum DeathPhase {
     Nothing,
@@ -81,7 +81,7 @@ enum DeathPhase {
     Ended,
 }
 
-/// What all rounds have to tell.
+/// Sum of all rounds.
 #[derive(Default)]
 struct ApprovalSummary {
     rounds: u64,
@@ -184,13 +184,13 @@ impl ApprovalSummary {
     }
 }
 
-/// What a round that held has to tell.
+/// Report of a round that held.
 struct RoundReport {
     deaths: Vec<DeathPhase>,
     outcome: RoundOutcome,
 }
 
-/// How it ended, as the record says.
+/// Outcome of the act, as the record says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum RoundOutcome {
     Done,
@@ -231,7 +231,7 @@ fn play(home: &ScheduleFolder, seed: u64, points: &[String]) -> Result<RoundRepo
     Ok(RoundReport { deaths, outcome })
 }
 
-/// Where its daemon listens.
+/// Place at which the daemon of a home listens.
 fn place(home: &ScheduleFolder) -> ListenPlace {
     ListenPlace::Unix(home.folder.join("b.sock"))
 }

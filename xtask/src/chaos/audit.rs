@@ -7,7 +7,7 @@ use bridle_sexp::Value;
 
 use super::shell::{ChaosShell, ShellSaying, number};
 
-/// What was looked at.
+/// Counts of an audit.
 #[derive(Debug, Default, Clone, Copy)]
 pub(crate) struct RecordAudit {
     /// Numbered events of all sessions.
@@ -62,7 +62,7 @@ fn check_dense(events: &Events, head: u64) -> Result<(), String> {
     }
 }
 
-/// What a shell heard under a number is what everybody hears under it.
+/// Checks that all shells heard the same under each number.
 fn check_heard(events: &Events, shell: &ChaosShell) -> Result<(), String> {
     for (seq, heard) in &shell.notes.events {
         let Some(event) = events.get(seq) else {

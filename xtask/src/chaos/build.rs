@@ -13,7 +13,7 @@ use crate::console::{ProgramRun, VerbConsole, root};
 /// Words that only a build with fault points has.
 const MARK: &[u8] = b"BRIDLE_FAULT_SHADOW";
 
-/// How often to build until what was built is also what is found. Each failure needs another cargo that
+/// Attempts to build until the build is also what is found. Each failure needs another cargo that
 /// ends its work in the milliseconds between a build and the copy.
 const BUILDS: usize = 5;
 

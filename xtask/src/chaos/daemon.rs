@@ -18,11 +18,11 @@ use super::plan::{DaemonLife, LifeEnd};
 use super::shell::RunningDaemon;
 use super::witness;
 
-/// How long a start may take, or an end that was asked for: far above what either takes on a busy
+/// Time that a start may take, or an end that was asked for: far above what either takes on a busy
 /// machine, for nothing here is a measurement.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// How often a child is asked whether it has ended.
+/// Interval between two looks at whether a child has ended.
 const POLL: Duration = Duration::from_millis(2);
 
 /// Exit code of a daemon that finds another one in its directory.
@@ -133,10 +133,10 @@ pub(crate) struct ChaosDaemon {
     unix: ListenPlace,
 }
 
-/// What became of a start.
+/// Result of a start.
 pub(crate) enum StartResult {
     Up(ChaosDaemon),
-    /// It died of its fault point before it was up.
+    /// The daemon died of its fault point before it was up.
     Died,
 }
 
@@ -181,7 +181,7 @@ impl ChaosDaemon {
         Ok(StartResult::Up(Self { child, tcp, unix }))
     }
 
-    /// What the threads of a schedule must know of it.
+    /// Facts about the daemon for the threads of a schedule.
     pub(crate) fn running(&self, home: &ScheduleFolder) -> RunningDaemon {
         let (tcp, unix) = (self.tcp.clone(), self.unix.clone());
         RunningDaemon { tcp, unix, pid: self.child.id(), folder: home.folder.clone() }

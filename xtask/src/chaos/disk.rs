@@ -50,7 +50,7 @@ struct RecordFiles {
     log: Vec<u8>,
 }
 
-/// What a loss of power leaves of files, of which some were surely on the disk.
+/// Files that a loss of power leaves, of which some were surely on the disk.
 fn left(synced: RecordFiles, live: &RecordFiles, power: &PowerLoss) -> RecordFiles {
     let PowerLoss::Torn(random) = power else { return synced };
     let header = synced.log.get(..LOG_HEADER);

@@ -29,10 +29,10 @@ const FILES: usize = 8;
 /// Milliseconds until a kill from outside: some tens of edits.
 const KILL_MS: (u64, u64) = (50, 2500);
 
-/// Which passing of a point kills.
+/// Range of passings of a point that kill.
 const NTH: (u64, u64) = (1, 60);
 
-/// How long to wait for a point that may not be passed often enough.
+/// Wait for a point that may not be passed often enough, in milliseconds.
 const POINT_MS: u64 = 4000;
 
 /// Times that all changes are gone through to take them back: those that another builds on come later.
@@ -55,7 +55,7 @@ permit (principal in Group::"owner", action, resource);
 #+end_src
 "#;
 
-/// What a run has to tell.
+/// Sum of a run.
 #[derive(Default)]
 struct EditSummary {
     kills: u64,
@@ -147,7 +147,7 @@ struct DaemonLives<'h> {
     points: Vec<String>,
     kills: u64,
     console: &'h VerbConsole,
-    /// What was said last of how far it is, in thousands.
+    /// Progress that was reported last, in thousands.
     told: u64,
 }
 

@@ -18,7 +18,7 @@ const ANSWER_WAIT: Duration = Duration::from_secs(20);
 /// Pause between two visits.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// What a guest knows at the end.
+/// Knowledge of a guest at the end.
 #[derive(Default)]
 pub(crate) struct GuestShell {
     /// Sessions that are forgotten, as it was told.
@@ -43,7 +43,7 @@ impl GuestShell {
         Ok(self)
     }
 
-    /// How many sessions it had forgotten. Each must be unknown now.
+    /// Counts the sessions that it had forgotten. Each must be unknown now.
     pub(crate) fn check(&self, board: &ScheduleBoard) -> Result<u64, String> {
         for session in &self.forgotten {
             let Some(mut line) = open(board) else { return Err("nobody listens".to_owned()) };

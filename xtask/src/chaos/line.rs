@@ -12,16 +12,16 @@ use bridle_wire::frame::{
     DecodeStep, DecoderOptions, FrameDecoder, FrameEncoder, LengthUnit, UnknownUnitPolicy,
 };
 
-/// How long one read waits: short, for the thread has prompts to send too.
+/// Time that one read waits: short, for the thread has prompts to send too.
 const READ_WAIT: Duration = Duration::from_millis(4);
 
-/// How long one write may be stuck before the connection counts as dead.
+/// Time that one write may be stuck before the connection counts as dead.
 const WRITE_WAIT: Duration = Duration::from_secs(5);
 
 /// Bytes taken from the socket at once.
 const CHUNK: usize = 16 * 1024;
 
-/// Where a daemon listens.
+/// Address at which a daemon listens.
 #[derive(Debug, Clone)]
 pub(crate) enum ListenPlace {
     Tcp(String),
@@ -41,7 +41,7 @@ pub(crate) struct OpenLine {
     buffer: Vec<u8>,
 }
 
-/// What a look at the connection found.
+/// Result of a look at the connection.
 pub(crate) enum LineInput {
     /// Messages that came, perhaps none.
     Messages(Vec<Value>),

@@ -41,7 +41,7 @@ pub(crate) struct ChaosSchedule {
 /// One shell: where it attaches and how much it says.
 #[derive(Debug, Clone)]
 pub(crate) struct ShellPlan {
-    /// Which session; shells with the same number share it.
+    /// Session of the shell; shells with the same number share it.
     pub(crate) session: u64,
     pub(crate) prompts: u64,
     /// Percent of its writes that end in the middle of a frame, with the connection.
@@ -60,7 +60,7 @@ pub(crate) struct DaemonLife {
     pub(crate) power: Option<PowerLoss>,
 }
 
-/// What happens while it lives.
+/// Trouble during a life.
 #[derive(Debug, Clone)]
 pub(crate) enum LifeTrouble {
     /// No page can be added to the record for this long.
@@ -69,7 +69,7 @@ pub(crate) enum LifeTrouble {
     Clock { offset_ms: i64 },
 }
 
-/// How it ends.
+/// End of a life.
 #[derive(Debug, Clone)]
 pub(crate) enum LifeEnd {
     /// SIGKILL from outside.
@@ -80,7 +80,7 @@ pub(crate) enum LifeEnd {
     Stop { after_ms: u64 },
 }
 
-/// What a loss of power leaves on the disk.
+/// State of the disk after a loss of power.
 #[derive(Debug, Clone)]
 pub(crate) enum PowerLoss {
     /// The last synced state and nothing more.
@@ -123,7 +123,7 @@ impl ChaosSchedule {
 }
 
 impl ChaosSchedule {
-    /// The same, its first two shells played by clients in other languages, who by turns rings the bell.
+    /// Has the first two shells played by clients in other languages, who by turns rings the bell.
     pub(crate) fn with_clients(mut self) -> Self {
         let mut languages = [ClientLanguage::Python, ClientLanguage::TypeScript];
         languages.rotate_left(usize::from(self.seed % 2 == 1));

@@ -8,11 +8,11 @@ use anyhow::{Context, Result, ensure};
 
 use crate::console::{files, root};
 
-/// What a point looks like in the code, up to its name.
+/// Source text of a fault point, up to its name.
 const CALL: &str = "fault::point(\"";
 
-/// How the names of points begin that no shell of a schedule passes: files that are handed over, and the user's Org
-/// files. `crates/store/tests/faults.rs` dies at each of them, and `cargo xtask memory` kills a daemon that writes.
+/// Prefixes of points that no shell of a schedule passes: files that are handed over, and the user's Org
+/// files. `tests/faults.rs` of `crates/record` and `crates/memex` dies at each of them, and `cargo xtask memory` kills a daemon that writes.
 const ELSEWHERE: [&str; 2] = ["shelf.", "memory."];
 
 /// The names of all fault points that a schedule can pass, in order.

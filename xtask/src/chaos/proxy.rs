@@ -14,7 +14,7 @@ use super::line::ListenPlace;
 use super::random::SplitMix;
 use super::shell::{ScheduleBoard, ShellRoad};
 
-/// How often it is looked whether somebody has come, or everybody goes home.
+/// Interval between two looks at whether somebody has come, or everybody goes home.
 const LOOK: Duration = Duration::from_millis(2);
 
 /// Bytes that pass at once: few, so that there are many places to cut.

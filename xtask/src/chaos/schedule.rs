@@ -23,10 +23,10 @@ use super::witness;
 /// that only something that never ends reaches it.
 const PEACE: Duration = Duration::from_secs(60);
 
-/// How often the conductor looks.
+/// Interval between two looks of the conductor.
 const LOOK: Duration = Duration::from_millis(3);
 
-/// What a schedule that held has to tell.
+/// Report of a schedule that held.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct ScheduleReport {
     /// Points at which the daemon died.
@@ -75,7 +75,7 @@ pub(crate) fn play(home: &ScheduleFolder, plan: &ChaosSchedule) -> Result<Schedu
 struct StagedSchedule {
     daemon: ChaosDaemon,
     story: ScheduleReport,
-    /// What an observer hears of each session from its beginning.
+    /// Events that an observer hears of each session from its beginning.
     truths: Vec<ChaosShell>,
 }
 

@@ -1,7 +1,7 @@
 //! What the scripted thinker does in a schedule: one rule for each [`SayingKind`] of saying, and what becomes
 //! of it when an effect has its outcome or was refused.
 //!
-//! [`SayingKind`]: super::shell::Kind
+//! [`SayingKind`]: super::shell::SayingKind
 
 /// The file inside the state directory to which each counted effect adds a line.
 pub(crate) const TALLY: &str = "tally";

@@ -41,11 +41,11 @@ pub(crate) struct RunningDaemon {
     pub(crate) tcp: ListenPlace,
     pub(crate) unix: ListenPlace,
     pub(crate) pid: u32,
-    /// Where its files are.
+    /// Folder of its files.
     pub(crate) folder: PathBuf,
 }
 
-/// What the threads of a schedule share.
+/// State that the threads of a schedule share.
 #[derive(Default)]
 pub(crate) struct ScheduleBoard {
     /// The daemon that runs now.
@@ -87,7 +87,7 @@ pub(crate) enum ShellRoad {
     Unix,
 }
 
-/// What a shell offers in its hello.
+/// Offer of a shell in its hello.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ShellPart {
     /// Says things and carries out requests to the bell.
@@ -130,9 +130,9 @@ pub(crate) struct HeardNumbers {
     pub(crate) rings: BTreeSet<String>,
 }
 
-/// Why a connection is over.
+/// Reason why a connection is over.
 enum ConnectionOver {
-    /// It was cut, by either side.
+    /// The connection was cut, by either side.
     Cut,
     /// The shell may go home.
     Home,
@@ -149,7 +149,7 @@ struct ShellVisit {
     attached: bool,
     /// The daemon has said its own.
     greeted: bool,
-    /// What became of saying ours.
+    /// Result of sending our message.
     said: io::Result<()>,
 }
 
@@ -164,7 +164,7 @@ impl ShellVisit {
         Self { line, number, patience, attached: false, greeted: false, said }
     }
 
-    /// What is known of a hello that nobody answers.
+    /// Describes a hello that nobody answers.
     fn unanswered(&self, road: ShellRoad, board: &ScheduleBoard) -> String {
         let greeted =
             if self.greeted { "the daemon said its hello" } else { "the daemon said nothing" };
@@ -204,7 +204,7 @@ impl ChaosShell {
         Self::new("guest".to_owned(), session, ShellRoad::Unix, ShellPart::Talker)
     }
 
-    /// What is still open, for the report of a schedule that did not end.
+    /// Describes what is still open, for the report of a schedule that did not end.
     pub(crate) fn unfinished(&self) -> Option<String> {
         let open: Vec<String> =
             self.sayings.iter().filter(|saying| !saying.is_over()).map(ShellSaying::fate).collect();

@@ -54,7 +54,7 @@ fn written(address: SocketAddr) -> Option<String> {
     Some(format!("{:08X}:{:04X}", u32::from_ne_bytes(ip.octets()), address.port()))
 }
 
-/// What the daemon that runs now does: whether it answers others, and where its threads are.
+/// Describes the daemon that runs now: whether it answers others, and where its threads are.
 pub(crate) fn daemon(board: &ScheduleBoard) -> String {
     let Some(running) = board.running() else { return "  no daemon runs".to_owned() };
     let mut text = String::new();
@@ -64,7 +64,7 @@ pub(crate) fn daemon(board: &ScheduleBoard) -> String {
     text + &process(&running)
 }
 
-/// Where the threads of a daemon are.
+/// Describes where the threads of a daemon are.
 pub(crate) fn process(running: &RunningDaemon) -> String {
     format!("  its threads:{}{}", threads(running.pid), backtrace(running))
 }

@@ -92,7 +92,7 @@ fn circle(files: &[PathBuf], daemon: &CircleDaemon) -> Result<Vec<String>> {
     Ok(said.lines().map(str::to_owned).collect())
 }
 
-/// How many came back, and which did not.
+/// Number of forms that came back, and those that did not.
 #[derive(Default)]
 struct CircleScore {
     same: usize,

@@ -62,7 +62,7 @@ pub(super) fn check(console: &VerbConsole) -> Result<()> {
     compare(CHECKED_HEADINGS, SEED, SHOWN, console)
 }
 
-/// How many headings were compared, by operation, and how many differ on purpose.
+/// Number of headings compared, by operation, and of those that differ on purpose.
 #[derive(Default)]
 struct EditTally {
     operations: BTreeMap<String, u64>,
@@ -127,7 +127,7 @@ fn report(headings: u64, tally: &EditTally, console: &VerbConsole) -> Result<()>
     Ok(())
 }
 
-/// What Emacs makes of the cases, a line for each.
+/// Results of Emacs for the cases, a line for each.
 fn emacs(cases: &[String]) -> Result<String> {
     let place = |name: &str| root().join(format!("target/org-edits-{}.{name}", std::process::id()));
     let (asked, out) = (place("cases"), place("out"));

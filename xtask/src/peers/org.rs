@@ -75,7 +75,7 @@ fn recorded(name: &str) -> PathBuf {
     root().join(format!("vectors/org/peers/{name}.sexp"))
 }
 
-/// What Emacs says of the vectors, by their names alone.
+/// Results of Emacs for the vectors, by their names alone.
 fn printed() -> Result<String> {
     let folder = root().join("vectors/org");
     let mut text = String::new();
@@ -159,7 +159,7 @@ fn org_files(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// How many are the same, and what is not.
+/// Number of equal trees, and the differences.
 #[derive(Default)]
 struct OrgScore {
     files: usize,
@@ -279,7 +279,7 @@ fn is_object(line: &str) -> bool {
     line.split(' ').nth(1).is_some_and(|kind| OBJECTS.contains(&kind))
 }
 
-/// Where the form is.
+/// Place of the form.
 fn place(line: &str) -> usize {
     line.split(' ').nth(2).and_then(|place| place.parse().ok()).unwrap_or(0)
 }

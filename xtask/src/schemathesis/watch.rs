@@ -20,14 +20,14 @@ pub(super) struct MemoryWatch {
     thread: JoinHandle<WatchReport>,
 }
 
-/// What was seen.
+/// Result of the watch.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct WatchReport {
-    /// How often it was looked.
+    /// Number of looks.
     looks: usize,
     /// The slowest answer to a question that needs no work.
     slowest: Duration,
-    /// How much later than it should this thread ran.
+    /// Longest delay of this thread.
     stall: Duration,
     /// Questions that were not answered at all.
     unanswered: usize,
@@ -66,7 +66,7 @@ impl MemoryWatch {
 }
 
 impl WatchReport {
-    /// What a request without an answer is to be taken for.
+    /// Judges a request without an answer.
     pub(super) fn verdict(&self) -> String {
         match self.stall > STALL {
             true => {

@@ -15,7 +15,7 @@ const FUNCTION_LINES: usize = 60;
 /// The word in a file's header after which it says why it is long.
 const LONG: &str = "long:";
 
-/// What finished code does not contain, and what to do instead.
+/// Words that finished code does not contain, and their replacements.
 const BANNED: &[(&str, &str)] = &[
     ("#[ignore", "a test that does not run proves nothing: fix it or delete it"),
     ("todo!", "return an error that says what is missing"),

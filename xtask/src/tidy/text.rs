@@ -8,7 +8,7 @@ use super::TidyFinding;
 const WRITTEN: &[&str] =
     &["rs", "md", "toml", "el", "lisp", "asd", "py", "sh", "yml", "yaml", "org"];
 
-/// How a comment starts, by file type. Org is absent: there `TODO` is a word of the language.
+/// Start of a comment, by file type. Org is absent: there `TODO` is a word of the language.
 const COMMENTS: &[(&str, &str)] = &[
     ("rs", "//"),
     ("el", ";"),

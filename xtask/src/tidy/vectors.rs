@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::TidyFinding;
 
-/// Where one id was seen.
+/// Place of each id.
 type Seen = BTreeMap<usize, (PathBuf, usize)>;
 
 /// Checks every file of `vectors/FOLDER/` and returns the number of vectors.

@@ -11,7 +11,7 @@ use super::{CONNECTION, seconds};
 
 #[derive(Debug, Args)]
 pub(crate) struct AskArgs {
-    /// What is wanted; without it, standard input is read to its end
+    /// The question; without it, standard input is read to its end
     #[arg(value_name = "TEXT", trailing_var_arg = true)]
     pub(crate) words: Vec<String>,
     /// Session to go on with; without it, nothing is remembered

@@ -92,7 +92,7 @@ pub(crate) struct ConformOacpArgs {
     pub(crate) how: ConformOptions,
 }
 
-/// What all kits have in common.
+/// Options that all kits share.
 #[derive(Debug, Args)]
 pub(crate) struct ConformOptions {
     /// Print the cases and run none
@@ -120,7 +120,7 @@ pub(crate) struct ConformOptions {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum FailOnArg {
-    /// What binds: MUST, and profiles that are offered
+    /// Binding cases: MUST, and profiles that are offered
     Must,
     /// SHOULD too
     Should,

@@ -94,7 +94,7 @@ pub(crate) struct ExplainArgs {
     /// The file, or - for stdin
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) file: PathBuf,
-    /// What is proposed: (:principal S :action K ..)
+    /// Proposal to judge: (:principal S :action K ..)
     #[arg(value_name = "PLIST")]
     pub(crate) proposal: String,
     /// One JSON object
@@ -158,7 +158,7 @@ pub(crate) struct ApproveArgs {
     /// Allow it from now on, by a policy that ends: shown first, with what it would have changed
     #[arg(long)]
     pub(crate) always: bool,
-    /// How much that policy allows: exactly this action, or the same edit with any arguments at this
+    /// Scope of that policy: exactly this action, or the same edit with any arguments at this
     /// heading, in this file, or in this folder and below
     #[arg(long, value_name = "SCOPE", default_value = "action", requires = "always")]
     #[arg(value_parser = scopes())]
@@ -169,7 +169,7 @@ pub(crate) struct ApproveArgs {
     /// One JSON object
     #[arg(long)]
     pub(crate) json: bool,
-    /// How long that policy holds: 30m, 12h, 7d, at most 365d
+    /// Lifetime of that policy: 30m, 12h, 7d, at most 365d
     #[arg(long = "for", value_name = "TIME", default_value = "7d", requires = "always")]
     #[arg(value_parser = span)]
     pub(crate) span: Duration,

@@ -150,7 +150,7 @@ pub(crate) enum EditVerbArg {
     Property { key: String, value: Option<String> },
     /// Set a time, or take it away
     Plan {
-        /// Which
+        /// Name of the property
         #[arg(value_parser = ["scheduled", "deadline", "closed"])]
         which: String,
         /// Such as '<2026-11-20 Fri>'
@@ -199,7 +199,7 @@ pub(crate) enum EditVerbArg {
     },
 }
 
-/// How something is taken back.
+/// Options for undoing something.
 #[derive(Debug, Args)]
 pub(crate) struct TakeBackArgs {
     /// Do not ask
@@ -277,7 +277,7 @@ pub(crate) struct MemoryDiffArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct MemoryAtArgs {
-    /// When
+    /// Point in time
     #[arg(value_name = "TIME")]
     pub(crate) time: String,
     /// The file whose text is printed

@@ -83,10 +83,10 @@ pub(crate) struct QueryArgs {
     /// The last day of it
     #[arg(long, value_name = "DATE")]
     pub(crate) to: Option<String>,
-    /// What it is
+    /// Kind of object
     #[arg(long = "type", value_name = "heading|file", value_parser = ["heading", "file"])]
     pub(crate) kind: Option<String>,
-    /// How far it reaches
+    /// Reach of the object
     #[arg(long, value_name = "SCOPE", value_parser = ["memex", "project", "session"])]
     pub(crate) scope: Option<String>,
     /// Only what is below this: an id, a file or a folder
@@ -96,10 +96,10 @@ pub(crate) struct QueryArgs {
     pub(crate) paging: PagingArgs,
 }
 
-/// How much, and where to go on.
+/// Page size, and place to go on from.
 #[derive(Debug, Args)]
 pub(crate) struct PagingArgs {
-    /// How many to print [default: 50]
+    /// Number of results to print [default: 50]
     #[arg(long, value_name = "COUNT")]
     pub(crate) limit: Option<u32>,
     /// Go on where a page ended; it says so on stderr

@@ -38,7 +38,7 @@ pub(crate) struct LogListArgs {
     pub(crate) state: StateDir,
 }
 
-/// How a record or an event is printed.
+/// Form in which a record or an event is printed.
 #[derive(Debug, Clone, Copy, Args)]
 #[command(group = ArgGroup::new("form").args(["json", "lisp"]))]
 pub(crate) struct RecordOutputArgs {
@@ -144,7 +144,7 @@ pub(crate) struct TailArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct SessionsArgs {
-    /// Those without a name of yours and those that are forgotten, too
+    /// Include sessions that you did not name, and forgotten ones
     #[arg(long)]
     pub(crate) all: bool,
     /// One JSON object a line
@@ -199,7 +199,7 @@ pub(crate) struct ForgetArgs {
     /// One JSON object, with --anonymous or --before: what would be forgotten, or was
     #[arg(long, conflicts_with = "what")]
     pub(crate) json: bool,
-    /// It is a session's name, even if it looks like a number
+    /// Read the argument as a session name, even if it looks like a number
     #[arg(long)]
     pub(crate) session: bool,
     /// Do not ask

@@ -31,7 +31,7 @@ pub(crate) struct ScheduleRemoval {
     /// The schedule, as `bridle schedules` names it
     #[arg(value_name = "NAME")]
     pub(crate) name: String,
-    /// Its session; needed where several sessions have one of this name
+    /// Session of the schedule; needed where several sessions have one of this name
     #[arg(long, value_name = "SESSION")]
     pub(crate) session: Option<String>,
     #[command(flatten)]

@@ -26,13 +26,13 @@ pub(crate) enum TokenCommand {
 
 #[derive(Debug, Args)]
 pub(crate) struct TokenCreateArgs {
-    /// What you call it, for the list
+    /// Name of the token in the list
     #[arg(long, value_name = "NAME", default_value = "")]
     pub(crate) name: String,
-    /// What it is good for; may be given several times
+    /// Scope of the token; may be given several times
     #[arg(long = "scope", value_name = "SCOPE", value_enum, default_value = "talk")]
     pub(crate) scopes: Vec<ScopeWord>,
-    /// How long: 30m, 12h, 7d, or never [default: 90d]
+    /// Lifetime: 30m, 12h, 7d, or never [default: 90d]
     #[arg(long, value_name = "TIME", value_parser = lifetime, hide_default_value = true)]
     #[arg(default_value_t = TokenLifetime::For(Duration::from_secs(u64::from(DEFAULT_DAYS) * DAY)))]
     pub(crate) expires: TokenLifetime,
@@ -48,17 +48,17 @@ pub(crate) struct TokenCreateArgs {
 pub(crate) struct PairArgs {
     #[command(subcommand)]
     pub(crate) verb: Option<PairVerb>,
-    /// What you call the device, for the list of tokens
+    /// Name of the device in the list of tokens
     #[arg(long, value_name = "NAME", default_value = "paired")]
     pub(crate) name: String,
-    /// What its token is good for; may be given several times
+    /// Scope of its token; may be given several times
     #[arg(long = "scope", value_name = "SCOPE", value_enum, default_value = "talk")]
     pub(crate) scopes: Vec<ScopeWord>,
-    /// How long its token holds: 30m, 12h, 7d, or never [default: 90d]
+    /// Lifetime of its token: 30m, 12h, 7d, or never [default: 90d]
     #[arg(long, value_name = "TIME", value_parser = lifetime, hide_default_value = true)]
     #[arg(default_value_t = TokenLifetime::For(Duration::from_secs(u64::from(DEFAULT_DAYS) * DAY)))]
     pub(crate) expires: TokenLifetime,
-    /// Where the device finds the daemon [default: the http of the settings]
+    /// URL at which the device reaches the daemon [default: the http setting]
     #[arg(long, value_name = "URL")]
     pub(crate) url: Option<String>,
     /// Draw the QR code even where stdout is no terminal
@@ -87,13 +87,13 @@ pub(crate) enum PairVerb {
 
 #[derive(Debug, Args)]
 pub(crate) struct PairConfirmArgs {
-    /// What the device shows
+    /// Code that the device shows
     #[arg(value_name = "CODE")]
     pub(crate) code: String,
-    /// What you call the device, for the list of tokens [default: what it calls itself]
+    /// Name of the device in the list of tokens [default: the name it gives itself]
     #[arg(long, value_name = "NAME")]
     pub(crate) name: Option<String>,
-    /// What its token is good for; may be given several times
+    /// Scope of its token; may be given several times
     #[arg(long = "scope", value_name = "SCOPE", value_enum, default_value = "talk")]
     pub(crate) scopes: Vec<ScopeWord>,
     #[command(flatten)]
@@ -102,7 +102,7 @@ pub(crate) struct PairConfirmArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct PairDenyArgs {
-    /// What the device shows
+    /// Code that the device shows
     #[arg(value_name = "CODE")]
     pub(crate) code: String,
     #[command(flatten)]
@@ -151,7 +151,7 @@ impl From<ScopeWord> for TokenScope {
     }
 }
 
-/// How long a token holds.
+/// Lifetime of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TokenLifetime {
     For(Duration),

@@ -22,7 +22,7 @@ use crate::exit::{BridleExit, CommandFailure};
 use crate::json::{object, quoted};
 use crate::settings::{GivenFlags, ResolvedSettings};
 
-/// How often it is asked whether an act has ended.
+/// Interval between two looks at whether an act has ended.
 const POLL: Duration = Duration::from_millis(200);
 
 pub(crate) fn list(args: args::ApprovalsArgs) -> Result<BridleExit, CommandFailure> {
@@ -68,7 +68,7 @@ fn shown(question: &Value) -> String {
     out
 }
 
-/// What was asked for, without what the daemon found out about it.
+/// The proposal without the facts that the daemon added.
 fn asked(wanted: &Value) -> Value {
     let is_said = |key: &Value| key.as_keyword().is_none_or(|key| key != PREPARED);
     let pairs = wanted.pairs().into_iter().flatten().filter(|(key, _)| is_said(key));
@@ -167,7 +167,7 @@ fn approve_json(
     print(&(text + "\n"))
 }
 
-/// How a question ended that somebody else answered, or that waits no longer; nothing while it is open, and
+/// End of an approval that somebody else answered, or that is over; `None` while it is open, and
 /// while the daemon cannot be asked.
 pub(super) fn answered_elsewhere(targets: &[DaemonTarget], id: &str) -> Option<String> {
     let Ok(SystemReply::Done(stands)) =
@@ -189,7 +189,7 @@ fn outcome(targets: &[DaemonTarget], id: &str) -> Result<BridleExit, CommandFail
     print(&format!("done {id}\n"))
 }
 
-/// The same, without a word when it was done.
+/// Waits for the end of an act, silently when it was carried out.
 pub(super) fn ended(targets: &[DaemonTarget], id: &str) -> Result<(), CommandFailure> {
     loop {
         let stands = match system::ask(targets, &SystemRequest::Approval(id.to_owned()))? {

@@ -14,7 +14,7 @@ use crate::settings::{
     self, CheckFindings, ConfigFile, ResolvedSetting, ResolvedSettings, ValueOrigin,
 };
 
-/// What stands in the place of a secret.
+/// Text shown in the place of a secret.
 const MASK: &str = "********";
 
 pub(crate) fn run(verb: args::ConfigCommand) -> Result<BridleExit, CommandFailure> {

@@ -9,7 +9,7 @@ use bridle_shell::ask::lines_of;
 
 use crate::exit::{BridleExit, CommandFailure};
 
-/// How often it is asked whether somebody else has answered.
+/// Interval between two looks at whether somebody else has answered.
 const LOOK_AGAIN: Duration = Duration::from_millis(300);
 
 /// Whether somebody is there who can be asked.

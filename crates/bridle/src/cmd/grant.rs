@@ -37,17 +37,17 @@ const SHORT_HASH: usize = 12;
 /// Longest payload that becomes an example as it is, in bytes.
 const MAX_EXAMPLE: usize = 4_096;
 
-/// What somebody wants to be allowed from now on.
+/// Request to allow something from now on.
 pub(super) struct GrantRequest<'w> {
     /// The question.
     pub(super) id: &'w str,
-    /// How much of it.
+    /// Scope of the grant.
     pub(super) scope: GrantScope,
-    /// When it ends, in seconds since 1970.
+    /// End of the grant, in seconds since 1970.
     pub(super) until: i64,
     /// The file of policies.
     pub(super) file: &'w Path,
-    /// Where the record is.
+    /// State folder of the record.
     pub(super) state: &'w Path,
 }
 
@@ -150,7 +150,7 @@ fn not_good(bad: &InvalidPolicies) -> CommandFailure {
     .hint("`bridle policy check` lists what is wrong; nothing was written")
 }
 
-/// What is granted.
+/// Grant that is offered.
 struct GrantOffer {
     question: String,
     until: i64,
@@ -161,7 +161,7 @@ struct GrantOffer {
     place: String,
     payload: Value,
     hash: String,
-    /// When it was asked, in milliseconds since 1970.
+    /// Time of the request, in milliseconds since 1970.
     at: i64,
 }
 
@@ -207,7 +207,7 @@ impl GrantOffer {
         })
     }
 
-    /// What was asked for, as an example writes it: at the time of day at which it was asked.
+    /// Describes the request as an example writes it: at the time of day at which it was made.
     fn described(&self, now: i64) -> String {
         let text = |key| self.asker.get(key).and_then(Value::as_str).unwrap_or_default();
         let is_owner = self.asker.get("owner").is_some_and(|owner| !owner.is_nil());

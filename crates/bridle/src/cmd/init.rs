@@ -6,8 +6,8 @@ use std::io::{self, IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use bridle_daemon::librarian::survey::{self, IndexProgress, MemexSurvey, suggested_keywords};
 use bridle_daemon::lock::StateLock;
+use bridle_memex::survey::{self, IndexProgress, MemexSurvey, suggested_keywords};
 use bridle_shell::system::{self, SystemReply, SystemRequest};
 
 use super::confirm;
@@ -65,7 +65,7 @@ pub(crate) fn run(args: InitArgs) -> Result<BridleExit, CommandFailure> {
     })
 }
 
-/// Who has taken the folder up.
+/// Daemon that has taken the folder up, if any.
 enum FolderOwner {
     /// The index is made, in so many seconds; no daemon runs.
     Indexed(f64),
@@ -154,7 +154,7 @@ fn counted(count: usize, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
-/// What would be read, for people.
+/// Describes the files that would be read, for people.
 fn told(folder: &Path, survey: &MemexSurvey) -> String {
     let MemexSurvey { files, bytes, headings, skipped, more_skipped, others, hidden, .. } = survey;
     let mut text = format!(
@@ -307,7 +307,7 @@ fn with_line(text: &str, line: &str) -> String {
     lines.join("\n") + "\n"
 }
 
-/// How far it is, on a terminal.
+/// Progress bar, on a terminal.
 struct ProgressBar {
     what: &'static str,
     drawn: Option<Instant>,

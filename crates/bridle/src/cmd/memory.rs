@@ -8,15 +8,15 @@ pub(super) mod time;
 use std::fmt::Write as _;
 
 use bridle_history::{RecordHistory, StoreError};
+use bridle_memex::{
+    FilePath, FileVersion, MemoryError, MemoryPreview, MergeConflict, VersionFilter,
+    VersionHistory, VersionId, unified,
+};
 use bridle_sexp::Value;
 use bridle_shell::screen::{
     OutputScreen, TableColumn, TextTable, local_minute, local_second, neutral_block, neutral_line,
 };
 use bridle_shell::system::{self, SystemReply, SystemRequest};
-use bridle_store::memory::{
-    FilePath, FileVersion, MemoryError, MemoryPreview, MergeConflict, VersionFilter,
-    VersionHistory, VersionId, unified,
-};
 use bridle_wire::time::rfc3339;
 
 use super::output::{print, print_bytes, print_styled};
@@ -78,7 +78,7 @@ fn change_behind(given: &GivenFlags, record: u64) -> Result<u64, CommandFailure>
     Ok(found.and_then(|found| found.cause).map_or(record, |cause| cause.0))
 }
 
-/// Which files were changed, as an answer of the daemon says.
+/// Lists the files that were changed, from an answer of the daemon.
 fn changed(payload: &Value) -> String {
     let files = payload.get("result").and_then(|it| it.get("files"));
     let files = files.and_then(Value::elements).unwrap_or_default().iter();
@@ -99,7 +99,7 @@ fn kept(payload: &Value) -> String {
     text
 }
 
-/// What the daemon said; what waits for a yes is not done yet.
+/// Unwraps the answer of the daemon; what waits for an approval is not done yet.
 fn ask(said: SystemReply) -> Result<Value, CommandFailure> {
     let payload = match said {
         SystemReply::Not(answer) => return Err(refused(&answer)),
@@ -289,7 +289,7 @@ fn version(past: &VersionHistory, id: u64) -> Result<FileVersion, CommandFailure
 
 fn bytes(
     past: &VersionHistory,
-    hash: Option<bridle_store::memory::RecordHash>,
+    hash: Option<bridle_record::RecordHash>,
 ) -> Result<Option<Vec<u8>>, CommandFailure> {
     hash.map(|hash| past.content(hash)).transpose().map_err(store_failure)
 }
@@ -309,7 +309,7 @@ fn store_failure(error: StoreError) -> CommandFailure {
     failure(&MemoryError::from(error))
 }
 
-/// Why something was not done, with the way out; conflicts are shown in full.
+/// Explains why something was not done, with the way out; conflicts are shown in full.
 fn failure(error: &MemoryError) -> CommandFailure {
     let (exit, hint) = match error {
         MemoryError::Conflicts(_) => (

@@ -47,7 +47,7 @@ fn check(files: &[PathBuf], as_json: bool) -> Result<BridleExit, CommandFailure>
     if as_json { Ok(BridleExit::Ok) } else { print(&same) }
 }
 
-/// What became of one file, as a line of JSON.
+/// Result for one file, as a line of JSON.
 fn checked(file: &Path, read: &Result<Vec<u8>, CommandFailure>, loss: Option<usize>) -> String {
     let status = match (read, loss) {
         (Err(_), _) => "unreadable",

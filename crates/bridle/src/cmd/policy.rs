@@ -201,7 +201,7 @@ fn rehearse(args: &args::RehearseArgs) -> Result<BridleExit, CommandFailure> {
     print(&if args.json { rehearsed_json(&rehearsed) } else { rehearsed_text(&rehearsed) })
 }
 
-/// What would have changed, for people.
+/// Describes the decisions that would have changed, for people.
 pub(super) fn rehearsed_text(rehearsed: &RehearsalReport) -> String {
     let RehearsalReport { decisions, unreadable, changed } = rehearsed;
     let mut text = format!("{} of {decisions} decisions would change\n", changed.len());

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::io::Write as _;
 
-use bridle_daemon::count_slips;
+use bridle_memex::suggestion::count_slips;
 use bridle_sexp::Value;
 use bridle_shell::client::{DaemonTarget, ErrorAnswer};
 use bridle_shell::screen::{neutral_block, plain_json};

@@ -296,7 +296,7 @@ pub(super) fn state_dir(given: &GivenFlags) -> Result<PathBuf, CommandFailure> {
     ResolvedSettings::resolve(given)?.state()
 }
 
-/// Why history could not be read, with the way out.
+/// Explains why history could not be read, with the way out.
 pub(super) fn failure(error: &HistoryError) -> CommandFailure {
     let (exit, hint) = match error {
         HistoryError::NoRecord { .. } => (

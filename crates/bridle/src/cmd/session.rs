@@ -86,7 +86,7 @@ pub(crate) fn forget(args: args::ForgetArgs) -> Result<BridleExit, CommandFailur
     print(&format!("forgot {}\n", named(&target)))
 }
 
-/// When the state directory is worked on without a daemon.
+/// Conditions of work on the state folder without a daemon.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum OfflineAccess {
     Only,

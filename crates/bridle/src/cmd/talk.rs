@@ -117,7 +117,7 @@ pub(super) fn find(peer: PeerArgs) -> Result<Vec<DaemonTarget>, CommandFailure> 
     find_by(peer, &settings)
 }
 
-/// The same by settings that are known already.
+/// Finds the daemon by settings that are known already.
 pub(super) fn find_by(
     peer: PeerArgs,
     settings: &ResolvedSettings,
@@ -143,7 +143,7 @@ pub(super) fn find_by(
     Ok(targets)
 }
 
-/// Where the settings enforce signatures for the daemon, they serve its clients too. Sockets are
+/// Takes over signatures that the settings enforce for the daemon. Sockets are
 /// never signed.
 fn settled_auth(
     settings: &ResolvedSettings,

@@ -94,7 +94,7 @@ pub(super) fn failure(error: &TokenError) -> CommandFailure {
     CommandFailure::because(exit, "cannot do this with the tokens", error).hint(hint)
 }
 
-/// What is wrong with a file that should be private, and what to do about it.
+/// Explains a fault of a file that should be private, with the way out.
 pub(super) fn file_failure(error: &File) -> CommandFailure {
     let (exit, hint) = match error {
         File::OpenToOthers { path, .. } => (

@@ -13,7 +13,7 @@ use crate::exit::{BridleExit, CommandFailure};
 use crate::log;
 use crate::settings::{self, GivenFlags, ResolvedSettings};
 
-/// What a shell reports for a process that a signal ended: 128 and the signal's number.
+/// Exit code of a process that a signal ended, as a shell reports it: 128 and the signal's number.
 const ENDED_BY_SIGINT: i32 = 130;
 const ENDED_BY_SIGTERM: i32 = 143;
 
@@ -90,7 +90,7 @@ fn wait_for_signal() -> std::io::Result<impl Future<Output = ()>> {
     })
 }
 
-/// Why the daemon did not start, with the way out.
+/// Explains why the daemon did not start, with the way out.
 fn failure(error: &DaemonError) -> CommandFailure {
     let (exit, hint) = match error {
         DaemonError::Locked { .. } => (

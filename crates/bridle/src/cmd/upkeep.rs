@@ -261,7 +261,7 @@ fn repair_json(report: &RepairReport) -> String {
     format!("{object}\n")
 }
 
-/// Why the file could not be changed: mostly because a daemon has it.
+/// Explains why the file could not be changed: mostly because a daemon has it.
 fn locked(error: &UpkeepError) -> CommandFailure {
     match error {
         UpkeepError::State(cause @ bridle_daemon::DaemonError::Locked { .. }) => {
@@ -272,7 +272,7 @@ fn locked(error: &UpkeepError) -> CommandFailure {
     }
 }
 
-/// Why a record could not be changed, with the way out.
+/// Explains why a record could not be changed, with the way out.
 pub(super) fn upkeep_failure(error: &UpkeepError) -> CommandFailure {
     match error {
         UpkeepError::State(cause) => CommandFailure::because(BridleExit::Temporary, error, cause)

@@ -6,14 +6,13 @@ use std::path::{Path, PathBuf};
 
 use bridle_daemon::config::{
     DaemonConfig, DaemonLimits, EngineLimits, EventRate, HmacConfig, HmacKey, HttpRates,
-    MIN_SECRET_BYTES, MessageRates, PolicyChoice, RecordBudgets, RollbackChoice, ThinkerChoice,
-    UnknownUnitPolicy,
+    MIN_SECRET_BYTES, MessageRates, PolicyChoice, RecordBudgets, ThinkerChoice, UnknownUnitPolicy,
 };
 use bridle_daemon::fetch::FetchConfig;
-use bridle_daemon::librarian::MemexRules;
-use bridle_daemon::librarian::survey::{OrgDefaults, ReadRules};
 use bridle_daemon::tls::TlsConfig;
 use bridle_daemon::{DaemonError, WebOrigin};
+use bridle_memex::survey::{OrgDefaults, ReadRules};
+use bridle_memex::{MemexRules, RollbackChoice};
 
 use tracing_subscriber::filter::Targets;
 
@@ -32,7 +31,7 @@ const MAKE_A_KEY: &str =
 const MAX_KEY_FILE: u64 = 64 << 10;
 
 impl ResolvedSettings {
-    /// What the daemon is told at start. Reads the key files.
+    /// Configuration of the daemon. Reads the key files.
     pub(crate) fn to_daemon(&self) -> Result<DaemonConfig, CommandFailure> {
         let state = self.state()?;
         let config = DaemonConfig {
@@ -86,7 +85,7 @@ impl ResolvedSettings {
         })
     }
 
-    /// Where the HTTP of the daemon is found.
+    /// URL of the daemon's HTTP.
     pub(crate) fn http_url(&self) -> Result<String, CommandFailure> {
         let scheme = if self.path("tls.cert").is_some() { "https" } else { "http" };
         self.word("http").map(|addr| format!("{scheme}://{addr}")).ok_or_else(|| {
@@ -121,7 +120,7 @@ impl ResolvedSettings {
         }
     }
 
-    /// What to log, and how a line looks.
+    /// Targets and format of the log.
     pub(crate) fn log(&self) -> (Targets, LogFormat) {
         let filter = self.word("log").and_then(|text| text.parse().ok()).unwrap_or_default();
         let format = match self.word("log-format").as_deref() {
@@ -162,14 +161,14 @@ impl ResolvedSettings {
         self.word("thinker").and_then(|text| text.parse().ok()).unwrap_or_default()
     }
 
-    /// What may be fetched; the kind of the setting has read it once.
+    /// Rules for fetching; the kind of the setting has read them once.
     fn fetch(&self) -> FetchConfig {
         let hosts = self.word("fetch-hosts").and_then(|text| text.parse().ok());
         let ca = self.path("fetch-ca").map(Path::to_path_buf);
         FetchConfig { hosts: hosts.unwrap_or_default(), ca, net: None }
     }
 
-    /// Where the policies are; a file that nobody has named need not exist.
+    /// Source of the policies; a file that nobody has named need not exist.
     pub(crate) fn policy(&self) -> PolicyChoice {
         let entry = self.entry("policy");
         match &entry.value {
@@ -181,7 +180,7 @@ impl ResolvedSettings {
         }
     }
 
-    /// What of the memex is read, and what is private.
+    /// Files of the Memex that are read, and what is private in them.
     pub(crate) fn memex_rules(&self) -> Result<MemexRules, CommandFailure> {
         let words = |name: &str| -> Vec<String> {
             let text = self.word(name).unwrap_or_default();
@@ -204,7 +203,7 @@ impl ResolvedSettings {
         Ok(MemexRules { rules, roots })
     }
 
-    /// What becomes of the changes of a turn that fails.
+    /// Treatment of the changes of a turn that fails.
     fn rollback(&self) -> RollbackChoice {
         match self.word("memex-rollback").as_deref() {
             Some("auto") => RollbackChoice::Auto,
@@ -213,7 +212,7 @@ impl ResolvedSettings {
         }
     }
 
-    /// Where settings and keys are.
+    /// Paths of settings and keys.
     fn protected(&self) -> Vec<PathBuf> {
         let folder = super::default_file().and_then(|file| Some(file.parent()?.to_path_buf()));
         let files = ["fetch-ca", "hmac.key-file", "tls.cert", "tls.key", "tls.client-ca"];
@@ -338,7 +337,7 @@ impl ResolvedSettings {
 }
 
 impl ResolvedSettings {
-    /// What is odd about the key files, in sentences; nothing that keeps a daemon from starting.
+    /// Doubts about the key files, in sentences; nothing that keeps a daemon from starting.
     pub(crate) fn doubts(&self) -> Vec<String> {
         let first = self.path("hmac.key-file").into_iter();
         let more = match &self.entry("hmac.keys").value {

@@ -28,7 +28,7 @@ impl SettingRow {
     }
 }
 
-/// What a setting is when no source names it.
+/// Value of a setting when no source names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SettingPreset {
     Unset,

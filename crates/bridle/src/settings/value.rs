@@ -13,7 +13,7 @@ use bridle_shell::DaemonAddress;
 /// The word that switches a listener off.
 pub(crate) const OFF: &str = "off";
 
-/// What a setting accepts.
+/// Kind of value that a setting accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SettingKind {
     Listen,

@@ -4,8 +4,8 @@
 use std::fs;
 use std::path::Path;
 
-use bridle_store::memory::{
-    self, ChangeCause, FileChange, FilePath, MemoryStore, VersionFilter, VersionHistory,
+use bridle_memex::{
+    ChangeCause, FileChange, FilePath, MemoryOptions, MemoryStore, VersionFilter, VersionHistory,
     VersionOrigin,
 };
 
@@ -225,7 +225,7 @@ fn a_fork_at_or_behind_what_was_compacted_is_refused() {
 
 /// Changes a file of the user, as an act of this session and record.
 fn change(state: &Path, root: &Path, session: &str, record: u64) {
-    let options = memory::MemoryOptions { root: root.to_owned(), protected: Vec::new() };
+    let options = MemoryOptions { root: root.to_owned(), protected: Vec::new() };
     let memory = MemoryStore::open(state, &options).unwrap();
     let path = FilePath::parse(&format!("{session}.org")).unwrap();
     let change = FileChange { path, before: None, after: Some(format!("of {session}\n").into()) };

@@ -7,10 +7,10 @@ use bridle_loop::{
     KeywordName, Outcome, SessionId, SessionLimits, SessionStart, SessionState, Signal, SignalKind,
     SignalSender, UnixMillis, step,
 };
-use bridle_sexp::{Value, read_one};
-use bridle_store::{
+use bridle_record::{
     NewRecord, NewSessionRow, RecordAppend, RecordCause, RecordStore, StoreOptions, hash_text,
 };
+use bridle_sexp::{Value, read_one};
 
 use crate::harness::Home;
 

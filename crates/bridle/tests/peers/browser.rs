@@ -1,4 +1,4 @@
-//! A real browser: pages of a loopback server that ask the daemon with `fetch`. What the README shows and
+//! A real browser: pages of a loopback server that ask the daemon with `fetch`. What docs/http.md shows and
 //! `examples/stream.js` run as they are. A page reports to the server that it came from.
 
 use std::fs;
@@ -18,7 +18,7 @@ use crate::support::{Guarded, Server, root};
 /// machine.
 const PATIENCE: Duration = Duration::from_secs(180);
 
-/// The address in the README and in the example.
+/// Address in the page and in the example.
 const DEFAULT: &str = "127.0.0.1:8788";
 
 /// Names that a browser goes by.
@@ -128,10 +128,10 @@ impl Browser {
     }
 }
 
-/// The JavaScript of the README.
+/// JavaScript of the page about HTTP.
 fn snippet() -> String {
-    let readme = fs::read_to_string(root().join("README.md")).expect("there is a README");
-    let (_, after) = readme.split_once("```js\n").expect("the README has a block of JavaScript");
+    let page = fs::read_to_string(root().join("docs/http.md")).expect("there is a page");
+    let (_, after) = page.split_once("```js\n").expect("the page has a block of JavaScript");
     after.split_once("```").expect("the block ends").0.to_owned()
 }
 

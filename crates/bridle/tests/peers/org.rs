@@ -6,8 +6,8 @@
 
 use std::process::Command;
 
+use bridle_record::{NewRecord, NewSessionRow, RecordAppend, RecordStore, StoreOptions};
 use bridle_sexp::Value;
-use bridle_store::{NewRecord, NewSessionRow, RecordAppend, RecordStore, StoreOptions};
 use tempfile::TempDir;
 
 use crate::support::{bridle, finish, root};

@@ -8,7 +8,7 @@ use super::link::{ClientLink, ClientMessage};
 use super::{ClientScene, ClientUnderTest, expect};
 use crate::case::{CheckFinding, ConformanceCase, RequirementLevel};
 
-/// How long the client is listened to, when it is to say nothing more.
+/// Time for which the client is listened to when it must say nothing more.
 const QUIET: Duration = Duration::from_millis(400);
 
 pub(super) fn cases() -> Vec<ConformanceCase<ClientUnderTest>> {

@@ -14,7 +14,7 @@ use crate::case::{CheckFinding, Checked, ConformanceCase, RequirementLevel};
 
 const AUTH: RequirementLevel = RequirementLevel::Profile("auth");
 
-/// What both know.
+/// Key that both sides know.
 const SECRET: &[u8] = b"0123456789abcdef0123456789abcdef";
 
 /// The daemon's nonce.

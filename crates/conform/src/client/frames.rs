@@ -123,7 +123,7 @@ fn reading() -> Vec<ConformanceCase<ClientUnderTest>> {
     ]
 }
 
-/// Something bad on a connection: the client may leave it, and hears on the next what it missed.
+/// Sends bad bytes: the client may leave the connection, and hears on the next what it missed.
 fn survived(peer: &mut ClientUnderTest, bad: &[u8]) -> Checked {
     let mut scene = peer.scene(0)?;
     let mut link = scene.attach(1)?;

@@ -15,12 +15,12 @@ use crate::notes::CaseNotes;
 /// Digits of a length.
 const HEADER: usize = 6;
 
-/// What the client said.
+/// Message of the client.
 #[derive(Debug, Clone)]
 pub struct ClientMessage {
-    /// Its text.
+    /// Text of the message.
     pub text: String,
-    /// The same, read.
+    /// Form of the message, read.
     pub form: Value,
 }
 
@@ -47,7 +47,7 @@ impl ClientMessage {
         self.payload(key).as_str().map(str::to_owned)
     }
 
-    /// Its id as it is written.
+    /// Id of the message as it is written.
     pub fn id(&self) -> String {
         match self.get("id") {
             Value::Nil => "nil".to_owned(),
@@ -68,7 +68,7 @@ pub struct ClientLink {
     unread: Vec<u8>,
     timeout: Duration,
     notes: Rc<RefCell<CaseNotes>>,
-    /// What the client's hello was.
+    /// Hello of the client.
     pub hello: ClientMessage,
 }
 

@@ -17,7 +17,7 @@ const BRIEF: usize = 220;
 pub struct EnvelopeAnswer {
     /// As it came.
     pub reply: HttpReply,
-    /// Its body.
+    /// Body of the answer.
     pub value: Value,
 }
 
@@ -61,7 +61,7 @@ impl EnvelopeAnswer {
         if self.is_success() { None } else { self.at("/response/error/code").as_str() }
     }
 
-    /// Its directives.
+    /// Directives of the answer.
     pub fn directives(&self) -> &[Value] {
         self.at("/response/action_directives").as_array().map_or(&[], Vec::as_slice)
     }
@@ -74,7 +74,7 @@ impl EnvelopeAnswer {
     /// Checks that it is a success.
     ///
     /// # Errors
-    /// It is not.
+    /// The request was refused.
     pub fn is_served(&self) -> Checked {
         self.has(self.is_success(), "`response.status` to be `success`")
     }
@@ -82,7 +82,7 @@ impl EnvelopeAnswer {
     /// Checks that it is an error, and that nothing is to be done.
     ///
     /// # Errors
-    /// It is not.
+    /// The request was served.
     pub fn is_refused(&self) -> Checked {
         self.has(self.at("/response/status") == "error", "`response.status` to be `error`")?;
         self.has(self.directives().is_empty(), "no directives beside an error")
@@ -91,7 +91,7 @@ impl EnvelopeAnswer {
     /// Checks that it is an error of one of these codes.
     ///
     /// # Errors
-    /// It is not.
+    /// The request was served, or refused with another code.
     pub fn is_refused_as(&self, codes: &[&str]) -> Checked {
         self.is_refused()?;
         let fits = self.code().is_some_and(|code| codes.contains(&code));
@@ -101,7 +101,7 @@ impl EnvelopeAnswer {
     /// Checks that an id came back as it went.
     ///
     /// # Errors
-    /// It did not.
+    /// The answer does not repeat the id.
     pub fn echoes(&self, key: &str, id: &str) -> Checked {
         self.has(self.value[key] == id, &format!("`{key}` of the request in the answer, unchanged"))
     }
@@ -117,7 +117,7 @@ impl EnvelopeAnswer {
     /// Checks a condition on it.
     ///
     /// # Errors
-    /// It does not hold.
+    /// The condition is false.
     pub fn has(&self, holds: bool, expected: &str) -> Checked {
         if holds {
             return Ok(());
@@ -130,7 +130,7 @@ impl EnvelopeAnswer {
         brief(&String::from_utf8_lossy(&self.reply.body))
     }
 
-    /// What two answers to the same question have in common.
+    /// Part of an answer that must be equal for equal questions.
     pub fn comparable(&self) -> Value {
         let mut value = self.value.clone();
         if let Some(response) = value["response"].as_object_mut() {

@@ -35,14 +35,14 @@ impl AskedRequest {
         self.headers.retain(|(key, _)| !key.eq_ignore_ascii_case(name));
     }
 
-    /// The same with a header.
+    /// Adds a header.
     #[must_use]
     pub fn with(mut self, name: &str, value: &str) -> AskedRequest {
         self.set(name, value);
         self
     }
 
-    /// The same on a connection that stays.
+    /// Sends the request on a connection that stays.
     #[must_use]
     pub fn kept(mut self) -> AskedRequest {
         self.is_kept = true;

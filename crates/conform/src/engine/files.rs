@@ -10,7 +10,7 @@ use crate::case::{CheckFinding, Checked, ConformanceCase, RequirementLevel};
 
 const WHY: &str = "a file is lost, changed, run by a browser, or handed to somebody else";
 
-/// What is uploaded, and its hash in the two spellings that are used for it.
+/// Content to upload, and its hash in the two spellings that are used for it.
 const FILE: &[u8] = b"abc";
 const HASH: &str = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
 const DIGEST: &str = "ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/YfIAFa0=";
@@ -29,7 +29,7 @@ fn case(
     ConformanceCase::new(id, RequirementLevel::Profile("files"), "P15.8", title, WHY, check)
 }
 
-/// Where files go.
+/// Address for uploads.
 fn endpoint(peer: &mut EngineUnderTest) -> Result<String, CheckFinding> {
     let document = peer.discovery()?;
     let place = &document["capabilities"]["openharness.attachments.upload"]["endpoint"];

@@ -30,7 +30,7 @@ const CHUNK: usize = 64 << 10;
 /// Largest file of authorities, in bytes: those of a whole operating system are less.
 const MAX_PEM: u64 = 4 << 20;
 
-/// Where systems keep the authorities that they believe.
+/// Files in which systems keep the CA certificates that they trust.
 const SYSTEM: [&str; 4] = [
     "/etc/ssl/certs/ca-certificates.crt",
     "/etc/pki/tls/certs/ca-bundle.crt",
@@ -38,7 +38,7 @@ const SYSTEM: [&str; 4] = [
     "/etc/ssl/cert.pem",
 ];
 
-/// Whom to believe that an engine is who it says.
+/// CA certificates to trust.
 #[derive(Clone)]
 pub struct ServerTrust(Arc<ClientConfig>);
 
@@ -54,13 +54,13 @@ pub enum TrustError {
     /// The file cannot be read.
     #[error("cannot read `{path}`")]
     Read {
-        /// Its path.
+        /// Path of the file.
         path: String,
-        /// Why.
+        /// Error of the system.
         #[source]
         error: io::Error,
     },
-    /// It holds no certificate.
+    /// The file holds no certificate.
     #[error("no certificates in `{0}`; expected PEM")]
     Empty(String),
     /// The system has no file where one is usual.
@@ -99,12 +99,12 @@ impl ServerTrust {
     }
 }
 
-/// How to reach an engine.
+/// Route to an engine.
 #[derive(Debug, Clone)]
 pub struct HttpRoute {
-    /// Where.
+    /// Address of the engine.
     pub url: TargetUrl,
-    /// Whom to believe; needed for `https`.
+    /// Trusted CA certificates; needed for `https`.
     pub trust: Option<ServerTrust>,
     /// Longest wait for an answer.
     pub timeout: Duration,
@@ -252,7 +252,7 @@ impl HttpClient {
     /// Reads until a condition on what is unread holds, or the end; takes everything.
     ///
     /// # Errors
-    /// It does not hold within the time.
+    /// The condition does not hold within the time.
     pub fn until(
         &mut self,
         what: &str,
@@ -272,7 +272,7 @@ impl HttpClient {
     /// Takes exactly so many bytes; `None` at the end.
     ///
     /// # Errors
-    /// They do not come within the time.
+    /// The bytes do not come within the time.
     pub fn exactly(&mut self, count: usize) -> Result<Option<Vec<u8>>, CheckFinding> {
         let end = Instant::now() + self.timeout;
         while self.unread.len() < count {
@@ -450,7 +450,7 @@ fn unchunk(bytes: &[u8]) -> Result<Option<(Vec<u8>, usize)>, CheckFinding> {
     }
 }
 
-/// Where a text begins in bytes.
+/// Offset of a text in bytes.
 pub fn find(bytes: &[u8], text: &[u8]) -> Option<usize> {
     bytes.windows(text.len()).position(|window| window == text)
 }

@@ -6,7 +6,7 @@ use crate::case::{Checked, ConformanceCase, RequirementLevel};
 /// A request that every engine serves.
 pub const GOOD: &str = "{@V,@R}";
 
-/// What must come back.
+/// Answer that must come back.
 #[derive(Debug, Clone, Copy)]
 pub enum RowExpectation {
     /// A success.
@@ -24,17 +24,17 @@ pub enum RowExpectation {
 /// A requirement that one request shows.
 #[derive(Debug, Clone, Copy)]
 pub struct RequirementRow {
-    /// Its name.
+    /// Name of the requirement.
     pub id: &'static str,
-    /// How much it binds.
+    /// Force of the requirement.
     pub level: RequirementLevel,
-    /// Where it is written.
+    /// Section that states it.
     pub section: &'static str,
-    /// What is required.
+    /// Requirement, in a sentence.
     pub title: &'static str,
-    /// What is sent, with the marks of [`EngineUnderTest::fill`].
+    /// Body to send, with the marks of [`EngineUnderTest::fill`].
     pub body: &'static str,
-    /// What must come back.
+    /// Answer that must come back.
     pub expect: RowExpectation,
 }
 

@@ -18,7 +18,7 @@ pub const CORE: [&str; 5] =
 /// Longest run of letters of base64 in a directive, in bytes: 8 KiB decoded.
 const MAX_RUN: usize = 10_923;
 
-/// What libraries write into errors that are not caught.
+/// Phrases that libraries write into errors that are not caught.
 const LIBRARY: [&str; 14] = [
     "Traceback",
     "panicked at",
@@ -36,7 +36,7 @@ const LIBRARY: [&str; 14] = [
     "node_modules",
 ];
 
-/// What can be wrong.
+/// Class of fault in an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ShapeFault {
     /// `protocol_version` of the answer.
@@ -45,7 +45,7 @@ pub enum ShapeFault {
     Status,
     /// A null.
     Null,
-    /// The same key twice.
+    /// A key comes twice.
     Twice,
     /// An id that is no string, or an empty one.
     Ids,
@@ -65,7 +65,7 @@ pub enum ShapeFault {
     Mixed,
     /// `error.code`.
     Code,
-    /// How a code is spelled.
+    /// A code is spelled wrong.
     Spelling,
     /// `message`, `retryable` or `details` of another type.
     ErrorTypes,

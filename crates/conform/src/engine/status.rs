@@ -130,7 +130,7 @@ fn headers() -> Vec<ConformanceCase<EngineUnderTest>> {
     ]
 }
 
-/// Who answers nonsense with a status from 400 to 499 says things by the status.
+/// Tells whether the engine answers nonsense with a status from 400 to 499.
 fn offered(peer: &mut EngineUnderTest) -> Checked {
     let Ok((_, answer)) = peer.ask_filled(r#"{@V,"request":7}"#) else {
         return Err(CheckFinding::unoffered("refusals are no messages at all"));

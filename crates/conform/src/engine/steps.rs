@@ -271,12 +271,12 @@ fn told(
     Ok(answer)
 }
 
-/// What a shell would show of an answer.
+/// Texts that a shell would show of an answer.
 fn words(answer: &EnvelopeAnswer) -> Vec<&Value> {
     answer.directives().iter().map(|it| &it["payload"]["text"]).collect()
 }
 
-/// What is no answer asks again, with a token of its own.
+/// Checks that a result which is no answer makes the engine ask again, with a token of its own.
 fn again(peer: &mut EngineUnderTest, results: fn(&EngineQuestion) -> Vec<Value>) -> Checked {
     let asked = question(peer)?;
     let text = asked.step(peer, &results(&asked));

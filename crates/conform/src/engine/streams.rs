@@ -239,7 +239,7 @@ fn events() -> Vec<ConformanceCase<EngineUnderTest>> {
     ]
 }
 
-/// What the deltas of one directive make of its payload; `None` if it had none.
+/// Payload that the deltas of one directive add up to; `None` if it had none.
 fn fold(events: &[ReceivedEvent], index: usize) -> Option<Value> {
     let start = events.iter().filter(|it| it.name == "directive.start").nth(index)?;
     let name = &start.data["directive_id"];

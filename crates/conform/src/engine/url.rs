@@ -11,7 +11,7 @@ const HTTP: u16 = 80;
 /// Port of `https`.
 const HTTPS: u16 = 443;
 
-/// Where requests are posted.
+/// Address that requests are posted to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TargetUrl {
     /// Whether the connection is encrypted.
@@ -27,7 +27,7 @@ pub struct TargetUrl {
 /// A text that is no address of an engine.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidUrl {
-    /// It begins otherwise.
+    /// The address begins with another scheme.
     #[error("expected `http://` or `https://`")]
     Scheme,
     /// There is no host, or something that cannot stand in one.

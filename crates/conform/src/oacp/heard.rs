@@ -50,7 +50,7 @@ const CODES: [&str; 38] = [
     "internal",
 ];
 
-/// What stands for a key that is not there.
+/// Value for a key that is not there.
 const NIL: Value = Value::Nil;
 
 /// A message.
@@ -65,7 +65,7 @@ impl HeardMessage {
     /// Reads a payload.
     ///
     /// # Errors
-    /// It is not one form of the data language, or no plist.
+    /// The text is not one form of the data language, or no plist.
     pub fn read(text: String) -> Result<HeardMessage, CheckFinding> {
         let limits = Limits { depth: bridle_sexp::limits::DEPTH_CEILING, ..Limits::default() };
         let value = match Reader::new().limits(limits).read_one(&text) {
@@ -86,7 +86,7 @@ impl HeardMessage {
         Ok(heard)
     }
 
-    /// What stands for a message before one came.
+    /// Message for the time before one came.
     pub(super) fn nothing() -> HeardMessage {
         HeardMessage { text: String::new(), value: Value::Nil }
     }
@@ -138,7 +138,7 @@ impl HeardMessage {
     /// Checks that it is an error of this code, in the shape of errors.
     ///
     /// # Errors
-    /// It is something else.
+    /// The message is something else.
     pub fn is_error(&self, code: &str) -> Checked {
         match self.code() {
             Some(got) if got.eq_ignore_ascii_case(code) => self.has_error_shape(),
@@ -152,7 +152,7 @@ impl HeardMessage {
     /// Checks that it is an error of one of these codes.
     ///
     /// # Errors
-    /// It is something else.
+    /// The message is something else.
     pub fn is_error_of(&self, codes: &[&str]) -> Checked {
         let got = self.code();
         if got.is_some_and(|got| codes.iter().any(|code| got.eq_ignore_ascii_case(code))) {
@@ -165,7 +165,7 @@ impl HeardMessage {
     /// Checks the shape of an error: a code of the list, a sentence, whether to try again.
     ///
     /// # Errors
-    /// It is another.
+    /// The shape is another.
     pub fn has_error_shape(&self) -> Checked {
         let code = self.code().unwrap_or_default();
         if !CODES.iter().any(|known| known.eq_ignore_ascii_case(code)) {
@@ -185,7 +185,7 @@ impl HeardMessage {
     /// Checks that it is a message of this type.
     ///
     /// # Errors
-    /// It is something else.
+    /// The message is something else.
     pub fn is(&self, name: &str) -> Checked {
         if self.is_type(name) {
             return Ok(());
@@ -196,7 +196,7 @@ impl HeardMessage {
     /// Checks that it answers with success.
     ///
     /// # Errors
-    /// It does not.
+    /// The message reports no success.
     pub fn is_success(&self) -> Checked {
         if self.is_type("response") && self.payload("status").is_keyword("success") {
             return Ok(());
@@ -207,7 +207,7 @@ impl HeardMessage {
     /// Checks a condition on it.
     ///
     /// # Errors
-    /// It does not hold.
+    /// The condition is false.
     pub fn has(&self, holds: bool, expected: &str) -> Checked {
         if holds {
             return Ok(());
@@ -215,7 +215,7 @@ impl HeardMessage {
         Err(CheckFinding::fault(format!("expected {expected}, got {}", self.brief())))
     }
 
-    /// It, cut short.
+    /// The message, cut short.
     pub fn brief(&self) -> String {
         let line = shown(&self.text);
         match line.char_indices().nth(200) {

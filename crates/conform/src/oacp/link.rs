@@ -30,7 +30,7 @@ const MAX_BLANKS: usize = 64 << 10;
 /// A wait in which nothing is expected to come.
 pub const QUIET: Duration = Duration::from_millis(150);
 
-/// What lengths count.
+/// Unit of lengths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CountUnit {
     /// Bytes of UTF-8.
@@ -39,7 +39,7 @@ pub enum CountUnit {
     Chars,
 }
 
-/// What came next.
+/// Next frame or end of a connection.
 #[derive(Debug)]
 pub enum NextFrame {
     /// A message.
@@ -121,7 +121,7 @@ impl DaemonLink {
     /// Ends the case if the daemon's hello does not offer something.
     ///
     /// # Errors
-    /// It does not.
+    /// The daemon does not offer the capability.
     pub fn needs(&self, capability: &str) -> Checked {
         if self.offers(capability) {
             return Ok(());
@@ -186,7 +186,7 @@ impl DaemonLink {
     /// Waits for a message that fits; others are passed over.
     ///
     /// # Errors
-    /// It does not come.
+    /// The message does not come.
     pub fn hear_until(
         &mut self,
         what: &str,
@@ -211,7 +211,7 @@ impl DaemonLink {
     /// Checks that the daemon still answers here.
     ///
     /// # Errors
-    /// It does not.
+    /// The connection does not answer.
     pub fn is_alive(&mut self) -> Checked {
         self.say("(:type :health-check)")?;
         let alive = self.hear_until("a health-response: the connection must live", |heard| {
@@ -223,7 +223,7 @@ impl DaemonLink {
     /// Checks that the daemon closes; what it says before is passed over.
     ///
     /// # Errors
-    /// It does not.
+    /// The connection stays open.
     pub fn is_closed(&mut self) -> Checked {
         let end = Instant::now() + self.timeout;
         loop {
@@ -252,10 +252,10 @@ impl DaemonLink {
         }
     }
 
-    /// What comes next, within a time.
+    /// Reads the next frame, within a time.
     ///
     /// # Errors
-    /// What comes is no frame.
+    /// The next bytes are no frame.
     pub fn next(&mut self, wait: Duration) -> Result<NextFrame, CheckFinding> {
         self.stream.set_deadline(Some(Instant::now() + wait));
         loop {

@@ -73,7 +73,7 @@ fn repeats_nothing(peer: &mut DaemonUnderTest, text: &str) -> Checked {
     link.is_alive()
 }
 
-/// What a client says of itself that only a daemon may say.
+/// Cases in which a client says of itself what only a daemon may say.
 fn forged() -> Vec<ConformanceCase<DaemonUnderTest>> {
     let attach = RequirementLevel::Profile("attach");
     let why = "a client could pass for the daemon, or for somebody who said yes";

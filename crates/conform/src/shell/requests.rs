@@ -18,7 +18,7 @@ pub(super) fn cases() -> Vec<ConformanceCase<ShellUnderTest>> {
     all
 }
 
-/// What the first request of a Shell is.
+/// Checks the first request of a shell.
 fn first(peer: &mut ShellUnderTest, check: impl FnOnce(&Json) -> Checked) -> Checked {
     let mut scene = peer.scene(Vec::new())?;
     scene.asks("hello")?;

@@ -13,7 +13,7 @@ use crate::case::{CheckFinding, Checked, ConformanceCase, RequirementLevel};
 /// Results of directives are reported.
 const FEEDBACK: RequirementLevel = RequirementLevel::Profile("feedback");
 
-/// Where results are.
+/// Path of the results in a request.
 const RESULTS: &str = "request/context/extensions/dev.bridle/directive_results";
 
 /// Requests in a row that a Shell makes by itself.
@@ -141,7 +141,7 @@ fn approval(options: &str) -> String {
 const BOTH: &str = "{\"option_id\":\"go\",\"label\":\"Do it\",\"kind\":\"allow_once\"},\
                     {\"option_id\":\"stop\",\"label\":\"Leave it\",\"kind\":\"reject_once\"}";
 
-/// What the Shell reports after an answer to a question of the Engine.
+/// Result that the shell reports after an answer to a question of the engine.
 fn decided(peer: &mut ShellUnderTest, answer: &str) -> Result<Json, CheckFinding> {
     let mut scene = peer.scene(vec![step("t1", &approval(BOTH))])?;
     scene.ask("hello")?;

@@ -117,14 +117,14 @@ impl ShellScene {
         self.noted = seen.len();
     }
 
-    /// Something was never carried out.
+    /// Checks that an act was never carried out.
     pub fn never(&self, name: &str) -> Checked {
         expect(self.shell.count("begin", name) == 0, || {
             format!("expected `{name}` never to begin, and it did")
         })
     }
 
-    /// Something was carried out, once and to its end.
+    /// Checks that an act was carried out once and to its end.
     pub fn once(&self, name: &str) -> Checked {
         let counts = (self.shell.count("begin", name), self.shell.count("end", name));
         expect(counts == (1, 1), || {

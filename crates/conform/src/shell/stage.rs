@@ -13,10 +13,10 @@ use bridle_wire::openharness::{Json, MessageLimits};
 /// Bytes of a request that are read.
 const MAX_REQUEST: usize = 16 << 20;
 
-/// How long a Shell may take to send a request once it has begun.
+/// Time that a shell may take to send a request once it has begun.
 const REQUEST_WAIT: Duration = Duration::from_secs(20);
 
-/// What the Engine does with a request.
+/// Reaction of the scripted engine to a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StageReply {
     status: u16,
@@ -83,14 +83,14 @@ impl StageReply {
         StageReply { kind: StageReplyKind::Dropped, ..StageReply::message("") }
     }
 
-    /// The same with another status.
+    /// Sets another status.
     #[must_use]
     pub fn status(mut self, status: u16) -> StageReply {
         self.status = status;
         self
     }
 
-    /// The same with another header.
+    /// Adds another header.
     #[must_use]
     pub fn header(mut self, line: &str) -> StageReply {
         self.headers.push_str(&format!("{line}\r\n"));
@@ -118,11 +118,11 @@ impl StageReply {
 /// A request that came.
 #[derive(Debug, Clone)]
 pub struct SeenRequest {
-    /// When it was whole.
+    /// Moment at which it was whole.
     pub at: Instant,
-    /// Its head, in lower case but for values.
+    /// Head of the request, in lower case but for values.
     pub head: String,
-    /// Its body.
+    /// Body of the request.
     pub body: Vec<u8>,
 }
 
@@ -150,7 +150,7 @@ impl SeenRequest {
     }
 }
 
-/// What the threads of a stage share.
+/// State that the threads of a scripted engine share.
 #[derive(Debug, Default)]
 struct StageLog {
     seen: Mutex<Vec<SeenRequest>>,
@@ -197,7 +197,7 @@ impl ScriptedEngine {
         Ok(ScriptedEngine { address, book })
     }
 
-    /// Its address.
+    /// Address of the engine.
     pub fn address(&self) -> SocketAddr {
         self.address
     }

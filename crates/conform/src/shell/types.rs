@@ -68,7 +68,7 @@ fn unknown() -> Vec<ConformanceCase<ShellUnderTest>> {
     ]
 }
 
-/// What the user saw, in any way.
+/// Texts that the user saw, in any way.
 fn seen(scene: &ShellScene) -> Vec<&str> {
     let shown = ["show", "notice"];
     let lines = scene.shell.heard.iter().filter(|line| shown.contains(&line.word.as_str()));

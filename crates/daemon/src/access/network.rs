@@ -1,7 +1,7 @@
 //! The part of an address that one peer cannot change at will, and what peers are counted by.
 //!
 //! Counts for each peer are kept by [`PeerSource`]: by `pairing` for wrong codes, by `seats` for
-//! connections, by `rate` for messages. `http` counts credentials that are not good by [`Network`].
+//! connections, by `rate` for messages. `http` counts credentials that are not good by [`PeerNetwork`].
 
 use std::net::IpAddr;
 

@@ -73,7 +73,7 @@ pub enum PolicyFileError {
 /// The text of a file of policies. A link is followed; what it leads to is judged.
 ///
 /// # Errors
-/// [`Error`] says why it is not used; nothing waits for whoever would write to a pipe.
+/// [`PolicyFileError`] says why it is not used; nothing waits for whoever would write to a pipe.
 pub fn read(path: &Path) -> Result<String, PolicyFileError> {
     for _ in 0..TRIES {
         if let Some(text) = try_read(path)? {
@@ -136,7 +136,7 @@ fn check(meta: &Metadata) -> Result<(), PolicyFileError> {
 /// of it or nothing, whatever happens meanwhile; the mode stays.
 ///
 /// # Errors
-/// [`Error::Changed`] if it is not `old`, or no plain file; it is left alone then.
+/// [`PolicyFileError::Changed`] if it is not `old`, or no plain file; it is left alone then.
 pub fn replace(path: &Path, old: Option<&str>, new: &str) -> Result<(), PolicyFileError> {
     // What a link points to is replaced, not the link.
     let file = if path.is_symlink() { path.canonicalize()? } else { path.to_owned() };

@@ -7,11 +7,11 @@ use std::sync::Arc;
 
 use bridle_history::session_fold::{self, HistoryFold};
 use bridle_loop::{Action, ForkPoint, Order, Outcome, SessionId, SessionStart, SessionState};
-use bridle_sexp::Value;
-use bridle_store::compact::COMPACTED;
-use bridle_store::{
+use bridle_record::compact::COMPACTED;
+use bridle_record::{
     ForgetRequest, ForgetResult, RecordFilter, RecordNumber, RecordReader, RecordStore, StoreError,
 };
+use bridle_sexp::Value;
 use bridle_wire::OacpCode;
 use bridle_wire::oacp::ErrorReply;
 use tokio::sync::oneshot;

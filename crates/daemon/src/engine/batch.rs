@@ -15,10 +15,10 @@ use bridle_loop::{
     PrincipalTallies, ReflexAdvice, Seq, SessionStart, SignalContext, SignalKind, TimerTick,
     UnixMillis, Utterance, step,
 };
-use bridle_sexp::Value;
-use bridle_store::{
+use bridle_record::{
     MessageReceipt, NewRecord, NewSessionRow, RecordAppend, RecordCause, RecordNumber, SharedPart,
 };
+use bridle_sexp::Value;
 use bridle_wire::OacpCode;
 use bridle_wire::oacp::ErrorReply;
 
@@ -326,7 +326,7 @@ impl<'a> AppendBatch<'a> {
         &mut self,
         inbound: Box<InboundMessage>,
         known: AdmittedMessage,
-        body: bridle_store::RecordHash,
+        body: bridle_record::RecordHash,
     ) {
         if known.body != body {
             let failure = ErrorReply::because(OacpCode::IdConflict, CONFLICT);

@@ -6,8 +6,8 @@ use std::sync::{Arc, OnceLock, Weak};
 
 use bridle_host::{DaemonFacts, SessionFact, SessionList, SessionVisibility, StatusFact};
 use bridle_loop::{ANONYMOUS, SessionAccess, SessionId};
+use bridle_record::SessionRow;
 use bridle_sexp::Value;
-use bridle_store::SessionRow;
 
 use super::hub::Hub;
 use super::stream::{EngineActivity, SessionStatus};
@@ -106,7 +106,7 @@ pub(super) fn list(hub: &Hub, who: &Principal) -> Value {
 
 /// Recorded sessions, the latest first.
 fn rows(hub: &Hub, sees: impl Fn(&str) -> bool) -> Vec<SessionRow> {
-    let mut rows = hub.readers.read_here(bridle_store::RecordReader::sessions).unwrap_or_default();
+    let mut rows = hub.readers.read_here(bridle_record::RecordReader::sessions).unwrap_or_default();
     rows.retain(|row| !row.forgotten && sees(&row.owner));
     rows.sort_by_key(|row| std::cmp::Reverse(row.last_at));
     rows

@@ -15,8 +15,8 @@ use bridle_loop::{
     ApprovalRequest, DEFAULT_POLICY, GuardPolicies, InstalledPolicies, PolicyHash, PolicyVerdict,
     SessionAccess, SessionId, UnixMillis, VisitedSession,
 };
+use bridle_record::NewRecord;
 use bridle_sexp::Value;
-use bridle_store::NewRecord;
 
 use super::hub::Hub;
 use crate::access::policy_file;

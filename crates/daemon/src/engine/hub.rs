@@ -20,9 +20,9 @@ use std::time::{Duration, Instant};
 
 use bridle_host::Host;
 use bridle_loop::{ActuatorRef, ApprovalRequest, Seq, SessionId, WithdrawalReason};
+use bridle_memex::MemoryStore;
+use bridle_record::{AppendNumbers, RecordAppend};
 use bridle_sexp::Value;
-use bridle_store::memory::MemoryStore;
-use bridle_store::{AppendNumbers, RecordAppend};
 use bridle_wire::OacpCode;
 use bridle_wire::oacp::ErrorReply;
 use bridle_wire::oacp::hello::ShellRole;
@@ -53,7 +53,7 @@ use super::stream::{AttachRequest, AttachmentId, OutboundItem, StreamMode};
 use super::unsaved_buffers::UnsavedBuffers;
 use crate::access::principal::Principal;
 use crate::config::EngineLimits;
-use crate::librarian::MemexService;
+use crate::memex_service::AsyncMemexService;
 use crate::metrics::EngineMetrics;
 
 /// Sessions that are stepped through at the same time: as many as a few commits take. Others wait with
@@ -268,7 +268,7 @@ impl Hub {
     }
 
     /// Who keeps the index of them.
-    pub(super) fn librarian(&self) -> Option<&Arc<MemexService>> {
+    pub(super) fn librarian(&self) -> Option<&AsyncMemexService> {
         self.files.librarian()
     }
 

@@ -5,8 +5,8 @@
 use bridle_loop::{
     ApprovalAnswer, KeywordName, Outcome, SessionId, Signal, SignalKind, SignalSender,
 };
+use bridle_record::MessageReceipt;
 use bridle_sexp::Value;
-use bridle_store::MessageReceipt;
 use bridle_wire::OacpCode;
 use bridle_wire::oacp::{ErrorReply, MessageId, MessagePath, MessageType, OacpMessage};
 
@@ -38,7 +38,7 @@ pub(super) struct InboundMessage {
     /// The AST of a buffer that it brings.
     pub(super) ast: Option<SentAst>,
     /// What its body is recognized by when it comes again, if not by its payload.
-    pub(super) body: Option<bridle_store::RecordHash>,
+    pub(super) body: Option<bridle_record::RecordHash>,
 }
 
 impl InboundMessage {
@@ -122,11 +122,11 @@ pub(super) fn read(
 
 /// A request over HTTP has the fingerprint of what came with it: the same request is the same,
 /// whatever was found out about its attachments meanwhile.
-fn body_of(mode: StreamMode, payload: &Value) -> Option<bridle_store::RecordHash> {
+fn body_of(mode: StreamMode, payload: &Value) -> Option<bridle_record::RecordHash> {
     if mode != StreamMode::Follow {
         return None;
     }
-    payload.get("request").and_then(Value::as_str).map(bridle_store::hash_text)
+    payload.get("request").and_then(Value::as_str).map(bridle_record::hash_text)
 }
 
 /// The id under which a shell is asked: the session and the effect.

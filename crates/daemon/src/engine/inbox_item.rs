@@ -7,7 +7,7 @@ use bridle_loop::{
     ApprovalAnswer, Draft, Outcome, Seq, SessionStart, SignalKind, ThinkerFault, TimerTick,
     WithdrawalReason,
 };
-use bridle_store::{ForgetRequest, ForgetResult, RecordNumber};
+use bridle_record::{ForgetRequest, ForgetResult, RecordNumber};
 use bridle_wire::oacp::MessageId;
 use tokio::sync::oneshot;
 use tokio_util::task::task_tracker::TaskTrackerToken;
@@ -18,7 +18,7 @@ use super::loaded_session::body_hash;
 use super::stream::StreamEvent;
 use super::workers::HOST;
 use crate::access::principal::Principal;
-use crate::memory::MEMORY;
+use bridle_memex::MEMORY;
 
 /// One thing for a session to do, in its order.
 #[derive(Debug)]

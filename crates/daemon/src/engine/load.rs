@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use bridle_history::session_fold::{HistoryFold, fold};
 use bridle_loop::{ActuatorLocation, Effect, KeywordName, SessionId};
-use bridle_store::compact::COMPACTED;
-use bridle_store::{LoadedSessionRows, ReceiptRow, Record, RecordReader, StoreError};
+use bridle_record::compact::COMPACTED;
+use bridle_record::{LoadedSessionRows, ReceiptRow, Record, RecordReader, StoreError};
 use bridle_wire::oacp::ErrorReply;
 
 use super::hub::Hub;
@@ -155,8 +155,8 @@ fn stream_event(record: Record) -> Option<Arc<StreamEvent>> {
         StreamEventKind::from_record(&record.kind)?
     };
     let body = match record.body {
-        bridle_store::RecordBody::Text(text) => Some(text.into()),
-        bridle_store::RecordBody::Erased => None,
+        bridle_record::RecordBody::Text(text) => Some(text.into()),
+        bridle_record::RecordBody::Erased => None,
     };
     let (record_number, at) = (record.number.0, record.at);
     Some(Arc::new(StreamEvent {

@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use bridle_loop::{Effect, EffectId, SessionId, SessionLimits, SessionStart, SessionState};
+use bridle_record::{NewOpenEffect, RecordAppend, RecordHash, StateCheckpoint, WakeTime};
 use bridle_sexp::Value;
-use bridle_store::{NewOpenEffect, RecordAppend, RecordHash, StateCheckpoint, WakeTime};
 
 use super::schedules::{MAX_SCHEDULES_PER_SESSION, MIN_SCHEDULE_INTERVAL_MS};
 use super::spending::cost;
@@ -235,7 +235,7 @@ impl SessionReceipts {
 /// The body of a receipt that counts no more: its message was answered with "try again later", so it
 /// is new when it comes again. No message has this body, since each has a kind and a target.
 pub(super) fn void_body() -> RecordHash {
-    bridle_store::hash_text("void")
+    bridle_record::hash_text("void")
 }
 
 /// The hash under which a signal is recognized, if its client has a name.
@@ -256,7 +256,7 @@ pub(super) fn message_hash(principal: &str, client: &str, id: &str) -> RecordHas
         text.push_str(if index == 0 { "" } else { " " });
         quote(part, &mut text);
     }
-    bridle_store::hash_text(&text)
+    bridle_record::hash_text(&text)
 }
 
 /// Adds a text in quotes, so that no two have the same: as Rust shows it, which takes twenty times as
@@ -285,7 +285,7 @@ pub(super) fn body_hash(signal: &bridle_loop::Signal) -> RecordHash {
     };
     let mut text = format!("{kind} {target} ");
     bridle_sexp::print(&signal.payload, bridle_sexp::Dialect::Lisp, &mut text);
-    bridle_store::hash_text(&text)
+    bridle_record::hash_text(&text)
 }
 
 #[cfg(test)]

@@ -8,16 +8,15 @@ use std::sync::atomic::Ordering;
 
 use bridle_history::session_fold;
 use bridle_loop::{SessionAccess, SessionId};
+use bridle_memex::{MemexAsker, MemexQuestion, PrivateAccess, no_memex, success};
+use bridle_record::{Record, RecordFilter, RecordNumber, RecordReader, StoreError};
 use bridle_sexp::Value;
-use bridle_store::memex::PrivateAccess;
-use bridle_store::{Record, RecordFilter, RecordNumber, RecordReader, StoreError};
 use bridle_wire::oacp::ErrorReply;
 
 use super::context_query::{Answering, QueryAnswer, QueryAsker};
 use super::hub::Hub;
 use super::refusals::RefusedAttempt;
 use crate::access::principal::Principal;
-use crate::librarian::{MemexAsker, MemexQuestion, no_memex, success};
 
 /// The session that a question is asked from when the connection is in none.
 const NO_SESSION: &str = "recall";
@@ -58,7 +57,7 @@ impl Hub {
             }
             MemexQuestion::Logs(limit) => self.logs(limit).await,
             ask => match self.librarian() {
-                Some(librarian) => librarian.ask(ask, MemexAsker { eyes }).await,
+                Some(librarian) => librarian.answer(ask, MemexAsker { eyes }).await,
                 None => Err(no_memex()),
             },
         }

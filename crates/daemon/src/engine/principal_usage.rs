@@ -8,7 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bridle_history::session_fold;
 use bridle_loop::{PrincipalTallies, UnixMillis};
-use bridle_store::{RecordFilter, RecordNumber, RecordReader, StoreError};
+use bridle_record::{RecordFilter, RecordNumber, RecordReader, StoreError};
 
 /// The latest records that are looked at when a daemon starts: an hour of ten turns a second, and
 /// half a second of reading. What was decided before them is not counted again.

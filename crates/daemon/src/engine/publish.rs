@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bridle_loop::{ActuatorLocation, Effect, Order, ThinkerPrompt};
-use bridle_store::AppendNumbers;
+use bridle_record::AppendNumbers;
 use tokio::sync::oneshot;
 
 use super::batch::PostCommit;

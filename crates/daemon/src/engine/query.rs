@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use bridle_history::session_fold;
 use bridle_loop::{ActionHash, ApprovalAnswer, ApprovalChoice, EffectId, SessionAccess, SessionId};
+use bridle_record::Record;
 use bridle_sexp::{Dialect, Value};
-use bridle_store::Record;
 use bridle_wire::OacpCode;
 use bridle_wire::oacp::{ErrorReply, MessageId, MessagePath, MessageType, OacpMessage};
 use tokio::sync::oneshot;

@@ -6,7 +6,7 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use bridle_store::{RecordReader, StoreError};
+use bridle_record::{RecordReader, StoreError};
 use bridle_wire::OacpCode;
 use bridle_wire::oacp::ErrorReply;
 use tokio::sync::Semaphore;

@@ -12,7 +12,7 @@ use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use bridle_store::{
+use bridle_record::{
     AppendNumbers, NewRecord, RecordAppend, RecordStore, StoreError, WalCheckpointer, fault,
 };
 use prometheus_client::metrics::histogram::Histogram;

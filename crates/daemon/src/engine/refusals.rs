@@ -9,8 +9,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use bridle_loop::SessionId;
+use bridle_record::{NewRecord, RecordAppend};
 use bridle_sexp::Value;
-use bridle_store::{NewRecord, RecordAppend};
 use bridle_wire::OacpCode;
 use bridle_wire::oacp::hello::ShellRole;
 use bridle_wire::oacp::{ErrorReply, MessageId, MessageType, OacpMessage};

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use bridle_history::policy_sets::POLICY;
 use bridle_history::session_fold;
 use bridle_loop::{KeywordName, SessionStart};
-use bridle_store::{
+use bridle_record::{
     ForgetRequest, ForgetResult, RecordAppend, RecordNumber, RecordStore, StateCheckpoint, fault,
 };
 use bridle_wire::OacpCode;
@@ -275,7 +275,7 @@ impl SessionTask {
     async fn keep(
         &self,
         append: RecordAppend,
-    ) -> Result<Option<bridle_store::AppendNumbers>, ErrorReply> {
+    ) -> Result<Option<bridle_record::AppendNumbers>, ErrorReply> {
         if append == RecordAppend::default() {
             return Ok(None);
         }

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bridle_loop::ANONYMOUS;
-use bridle_store::{BudgetUse, RecordAppend, RecordReader, StoreError};
+use bridle_record::{BudgetUse, RecordAppend, RecordReader, StoreError};
 use bridle_wire::OacpCode;
 use bridle_wire::oacp::ErrorReply;
 
@@ -142,7 +142,7 @@ mod tests {
     use super::{RecordBudgetUse, cost};
     use crate::access::principal::Principal;
     use crate::config::RecordBudgets;
-    use bridle_store::{BudgetUse, NewRecord, RecordAppend};
+    use bridle_record::{BudgetUse, NewRecord, RecordAppend};
     use bridle_wire::OacpCode;
 
     fn budgets() -> RecordBudgets {

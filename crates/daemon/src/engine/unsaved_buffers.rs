@@ -19,8 +19,9 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bridle_loop::{KeywordName, SessionId, SignalKind};
+use bridle_memex::{BufferTextStore, NewBufferText};
+use bridle_record::{RecordReader, StoreError};
 use bridle_sexp::Value;
-use bridle_store::{NewBufferText, RecordReader, StoreError};
 use bridle_wire::OacpCode;
 use bridle_wire::oacp::ErrorReply;
 
@@ -117,7 +118,7 @@ pub(super) struct UnindexedChanges {
 #[derive(Debug)]
 pub(crate) struct UnsavedBuffers {
     index: Mutex<BufferIndex>,
-    texts: Mutex<bridle_store::BufferTextStore>,
+    texts: Mutex<BufferTextStore>,
 }
 
 impl UnsavedBuffers {
@@ -130,7 +131,7 @@ impl UnsavedBuffers {
         directory: &Path,
         record: &RecordReader,
     ) -> Result<UnsavedBuffers, StoreError> {
-        let mut texts = bridle_store::BufferTextStore::open(directory)?;
+        let mut texts = BufferTextStore::open(directory)?;
         let mut index = BufferIndex::default();
         let mut gone = Vec::new();
         let mut recorded: Option<(Box<str>, u64)> = None;
@@ -316,7 +317,7 @@ impl UnsavedBuffers {
         self.index.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn texts(&self) -> MutexGuard<'_, bridle_store::BufferTextStore> {
+    fn texts(&self) -> MutexGuard<'_, BufferTextStore> {
         self.texts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use bridle_host::{ActContext, CancelFlag, TextDelta};
 use bridle_loop::{Draft, EffectId, Order, Outcome, ThinkerFault, ThinkerPrompt, TurnId};
-use bridle_store::fault;
+use bridle_record::fault;
 
 use super::admin;
 use super::hub::Hub;

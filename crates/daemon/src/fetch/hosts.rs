@@ -2,7 +2,7 @@
 //!
 //! `example.org` is that host, `*.example.org` any host below it, `*` any host; `:PORT` behind it
 //! permits one more port besides 80 and 443. That a host is on the list does not make it public:
-//! [`reach`](super::reach) is asked all the same.
+//! [`address_rules`](super::address_rules) is asked all the same.
 
 use std::fmt;
 use std::str::FromStr;

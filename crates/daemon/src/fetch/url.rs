@@ -87,7 +87,7 @@ impl FetchUrl {
     /// Where a redirect from here leads.
     ///
     /// # Errors
-    /// As for [`Place::read`]; and from `https` to `http`.
+    /// As for [`FetchUrl::read`]; and from `https` to `http`.
     pub fn follow(&self, location: &str, hosts: &AllowedHosts) -> Result<FetchUrl, FetchRefusal> {
         let origin = || format!("{}{}", self.scheme.prefix(), self.authority());
         let has_scheme = || {

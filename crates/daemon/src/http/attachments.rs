@@ -1,7 +1,7 @@
 //! Attachments by reference: a file is uploaded once, and messages name it.
 //!
 //! The router calls [`upload`] and [`download`]; `post` has [`resolve()`] find what a request refers
-//! to before the session is told of it. Files are kept by `bridle_store`'s shelf, for their
+//! to before the session is told of it. Files are kept by `bridle_record`'s shelf, for their
 //! principal alone and for a while. Whoever asks for one that is somebody else's is told what
 //! whoever asks for none at all is told.
 
@@ -21,7 +21,7 @@ use axum::http::header::{
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::response::Response;
 use bridle_loop::SessionAccess;
-use bridle_store::{FileShelf, KeptFile, NewShelfFile, PutResult, ShelfFileName};
+use bridle_record::{FileShelf, KeptFile, NewShelfFile, PutResult, ShelfFileName};
 use bridle_wire::openharness::exchange::AttachmentStored;
 use bridle_wire::openharness::ids::{Label, Name, RefId, Timestamp};
 use bridle_wire::openharness::{
@@ -98,7 +98,7 @@ impl AttachmentStore {
         owner: &str,
         kind: &str,
         content: &[u8],
-    ) -> Result<PutResult, bridle_store::StoreError> {
+    ) -> Result<PutResult, bridle_record::StoreError> {
         let at = now();
         let keep = i64::try_from(self.limits.keep.as_millis()).unwrap_or(i64::MAX);
         let sha256 = Sha256::digest(content).into();
@@ -236,12 +236,12 @@ async fn known(
 /// Works with the shelf on a thread that may wait for the disk.
 async fn apart<T: Send + 'static>(
     http: &Arc<HttpService>,
-    work: impl FnOnce(&HttpService) -> Result<T, bridle_store::StoreError> + Send + 'static,
+    work: impl FnOnce(&HttpService) -> Result<T, bridle_record::StoreError> + Send + 'static,
 ) -> Result<T, Box<ErrorObject>> {
     let own = Arc::clone(http);
     match tokio::task::spawn_blocking(move || work(&own)).await {
         Ok(Ok(done)) => Ok(done),
-        Ok(Err(error @ (bridle_store::StoreError::Full | bridle_store::StoreError::Busy))) => {
+        Ok(Err(error @ (bridle_record::StoreError::Full | bridle_record::StoreError::Busy))) => {
             tracing::warn!(%error, "an attachment was not kept");
             Err(of(OpenHarnessCode::EngineOverloaded))
         }

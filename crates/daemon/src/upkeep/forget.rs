@@ -6,10 +6,9 @@ use bridle_history::RecordHistory;
 use bridle_history::policy_sets::PolicySetCache;
 use bridle_history::session_fold::{HistoryFold, fold};
 use bridle_loop::SessionId;
-use bridle_store::buffer_texts::OVERLAYS_FILE;
-use bridle_store::{
-    BufferTextStore, ForgetRequest, Record, RecordNumber, RecordReader, RecordStore,
-    StateCheckpoint, StoreOptions, memory,
+use bridle_memex::{BufferTextStore, OVERLAYS_FILE};
+use bridle_record::{
+    ForgetRequest, Record, RecordNumber, RecordReader, RecordStore, StateCheckpoint, StoreOptions,
 };
 
 use super::UpkeepError;
@@ -28,7 +27,7 @@ pub enum ForgetTarget {
 /// `now` is in milliseconds since 1970.
 ///
 /// # Errors
-/// [`crate::Error::Locked`] inside [`UpkeepError::WatcherState`] when a daemon runs; else what the store said.
+/// [`crate::DaemonError::Locked`] inside [`UpkeepError::State`] when a daemon runs; else what the store said.
 pub fn forget(dir: &Path, target: &ForgetTarget, now: i64) -> Result<(), UpkeepError> {
     // A directory without a record is not given one.
     RecordHistory::open(dir)?;
@@ -80,7 +79,7 @@ pub(super) fn forget_beside(dir: &Path, sessions: &[Box<str>]) -> Result<(), Upk
             overlays.forget(session)?;
         }
     }
-    memory::forget_versions(dir, sessions, None)?;
+    bridle_memex::forget_versions(dir, sessions, None)?;
     Ok(())
 }
 
@@ -90,7 +89,11 @@ fn forget_beside_of(dir: &Path, record: &Record) -> Result<(), UpkeepError> {
         overlays.remove(&[(record.session.clone(), seq)])?;
         overlays.scrub()?;
     }
-    memory::forget_versions(dir, std::slice::from_ref(&record.session), Some(record.number.0))?;
+    bridle_memex::forget_versions(
+        dir,
+        std::slice::from_ref(&record.session),
+        Some(record.number.0),
+    )?;
     Ok(())
 }
 

@@ -1,7 +1,7 @@
 //! Forgetting without a daemon: once, and nothing that is not there.
 
 use bridle_history::{HistoryError, RecordHistory, StoreError};
-use bridle_store::{NewRecord, NewSessionRow, RecordAppend, RecordStore, StoreOptions};
+use bridle_record::{NewRecord, NewSessionRow, RecordAppend, RecordStore, StoreOptions};
 
 use super::UpkeepError;
 use super::forget::{ForgetTarget, forget};

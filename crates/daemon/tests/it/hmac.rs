@@ -350,7 +350,7 @@ async fn a_key_is_a_principal_and_acts_for_the_owner() {
     );
     client.send("(:type :LOG :id 6 :payload (:text \"x\"))").await;
     assert!(client.read().await.unwrap().starts_with("(:type :RESPONSE :id 6 "));
-    let reader = bridle_store::RecordReader::open(&daemon.dir.path().join("state")).unwrap();
+    let reader = bridle_record::RecordReader::open(&daemon.dir.path().join("state")).unwrap();
     let records = reader.stream("mine", 2, 10).unwrap();
     assert_eq!(&*records[0].principal, "key:main");
 }

@@ -190,7 +190,7 @@ async fn what_is_over_is_gone_and_a_repeat_is_answered_all_the_same() {
     let (ended, dir) = daemon.begin_stop();
     ended.await.unwrap().unwrap();
     // The clock of the shelf is that of the machine: as if a day had passed.
-    let mut shelf = bridle_store::FileShelf::open(&dir.path().join("state")).unwrap();
+    let mut shelf = bridle_record::FileShelf::open(&dir.path().join("state")).unwrap();
     assert_eq!(shelf.sweep(i64::MAX).unwrap(), 1);
     drop(shelf);
     let daemon = Daemon::again(dir, on).await;

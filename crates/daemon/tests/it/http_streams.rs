@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use bridle_daemon::upkeep::compact;
 use bridle_daemon::upkeep::forget::{ForgetTarget, forget};
-use bridle_store::{RecordFilter, RecordNumber, RecordReader};
+use bridle_record::{RecordFilter, RecordNumber, RecordReader};
 use bridle_wire::openharness::{Json, OpenHarnessCode, OpenHarnessEvent, ResponseMessage};
 
 use crate::http_client::{Client, ask, intent, post, raw_post, serving};

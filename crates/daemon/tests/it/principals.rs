@@ -2,8 +2,8 @@
 
 use std::process::Output;
 
+use bridle_record::{Record, RecordFilter, RecordNumber, RecordReader};
 use bridle_sexp::Value;
-use bridle_store::{Record, RecordFilter, RecordNumber, RecordReader};
 use tokio::net::TcpSocket;
 
 use crate::shell::{Shell, assert_code, at, daemon, hello, prompt, scripted, text, value};

@@ -1,6 +1,6 @@
 //! Clients without a hello that speak to the engine: one answer a frame, in order.
 
-use bridle_store::{RecordFilter, RecordNumber};
+use bridle_record::{RecordFilter, RecordNumber};
 
 use crate::shell::{assert_code, at, daemon, number, prompt, scripted, text, value};
 use crate::support::{CHECK, Daemon, HEALTHY, assert_error, frame};
@@ -112,7 +112,7 @@ async fn what_a_client_may_not_set_is_dropped_and_noted() {
         )
         .await;
     assert!(at(&value(&answer), "payload status").is_keyword("success"), "{answer}");
-    let reader = bridle_store::RecordReader::open(&daemon.dir.path().join("state")).unwrap();
+    let reader = bridle_record::RecordReader::open(&daemon.dir.path().join("state")).unwrap();
     let records = reader.records(RecordNumber(0), &RecordFilter::default(), 100).unwrap();
     let signal = records.iter().find(|record| &*record.kind == "signal").expect("a signal");
     let body = signal.body.text().expect("a body");

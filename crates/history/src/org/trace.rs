@@ -5,8 +5,8 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use bridle_record::{Record, RecordNumber};
 use bridle_sexp::Value;
-use bridle_store::{Record, RecordNumber};
 use bridle_wire::time::rfc3339;
 
 use super::super::record_body;

@@ -1,6 +1,6 @@
 //! Records as lines, and the head of the chain.
 
-use bridle_store::ForgetRequest;
+use bridle_record::ForgetRequest;
 use bridle_wire::seal::{KeyId, SigningKey};
 
 use super::super::head::KeptHead;

@@ -1,7 +1,7 @@
 //! Rehearsals: however many threads judge, each decision is judged once and told in its place.
 
 use bridle_loop::{GuardPolicies, PolicyVerdict};
-use bridle_store::{ForgetRequest, NewRecord, RecordAppend, RecordCause, RecordNumber};
+use bridle_record::{ForgetRequest, NewRecord, RecordAppend, RecordCause, RecordNumber};
 
 use super::{Fixture, RecordHistory, START};
 

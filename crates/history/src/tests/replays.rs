@@ -1,6 +1,6 @@
 //! Replay gives the record again, and says where it does not.
 
-use bridle_store::{ForgetRequest, NewRecord, RecordAppend, RecordNumber};
+use bridle_record::{ForgetRequest, NewRecord, RecordAppend, RecordNumber};
 
 use super::super::RecordHistory;
 use super::super::replay::{ReplayDifference, ReplayRange, ReplayReport};

@@ -1,6 +1,6 @@
 //! The thought trace as text; that Emacs reads it as meant is shown beside the binary.
 
-use bridle_store::{NewRecord, RecordAppend, RecordCause};
+use bridle_record::{NewRecord, RecordAppend, RecordCause};
 
 use super::{Fixture, START};
 
@@ -175,7 +175,7 @@ fn other_sessions_stay_out_and_forgotten_ones_stay_silent() {
         fixture.write(name, &[("signal", Some(1), SIGNAL)]);
     }
     assert!(!export(&fixture, Some("a")).contains("Session b"));
-    let by = bridle_store::ForgetRequest { principal: "uid:7".into(), at: START };
+    let by = bridle_record::ForgetRequest { principal: "uid:7".into(), at: START };
     fixture.store.forget_session("a", &by).unwrap();
     let text = export(&fixture, None);
     assert!(text.contains("Session a") && text.contains("Forgotten"), "{text}");

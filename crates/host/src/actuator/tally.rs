@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use bridle_loop::{Action, Order, Outcome};
 use bridle_sexp::Value;
 
-use super::{Act, Surroundings, not_mine};
+use super::{ActContext, Actuator, not_mine};
 
 const ACTIONS: &[&str] = &["tally"];
 
@@ -16,11 +16,11 @@ const ACTIONS: &[&str] = &["tally"];
 const MAX_FILE_NAME: usize = 255;
 
 /// Counts in files of one directory.
-pub(super) struct Tally {
+pub(super) struct TallyActuator {
     directory: PathBuf,
 }
 
-impl Tally {
+impl TallyActuator {
     pub(super) fn new(directory: PathBuf) -> Self {
         Self { directory }
     }
@@ -37,12 +37,12 @@ impl Tally {
     }
 }
 
-impl Act for Tally {
+impl Actuator for TallyActuator {
     fn actions(&self) -> &'static [&'static str] {
         ACTIONS
     }
 
-    fn act(&self, order: &Order, around: &mut Surroundings<'_>) -> Outcome {
+    fn act(&self, order: &Order, around: &mut ActContext<'_>) -> Outcome {
         let Action::Tally { file } = order.action() else { return not_mine(order, ACTIONS) };
         if !is_plain_name(file) {
             return Outcome::Failed(

@@ -23,7 +23,7 @@ use crate::openharness::text::{MAX_TEXT, safe};
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LAST_PAUSE: Duration = Duration::from_secs(2);
 
-/// How long one look for frames lasts, before the input is looked at.
+/// Longest wait for frames before the input is looked at again.
 const LOOK: Duration = Duration::from_millis(10);
 
 /// Pause before something is said again that was refused for now.
@@ -35,7 +35,7 @@ const MAX_ANSWERED: usize = 1_024;
 /// Codes of refusals after which the same may be said again.
 const FOR_NOW: [&str; 4] = ["store-unavailable", "overloaded", "shutting-down", "frame-timeout"];
 
-/// What to attach to.
+/// Session to attach to, and the way there.
 #[derive(Debug)]
 pub struct AttachOrder {
     /// Daemons to try, in order.
@@ -44,22 +44,22 @@ pub struct AttachOrder {
     pub session: String,
     /// The last number seen in it.
     pub cursor: u64,
-    /// What this client calls itself.
+    /// Name of this client.
     pub client: String,
 }
 
-/// Something said under an id, until it is answered.
+/// Prompt that was sent under an id and is not answered yet.
 #[derive(Debug)]
 struct PendingPrompt {
     id: String,
     form: String,
-    /// Its number, once it is on disk.
+    /// Number of the prompt, once it is on disk.
     seq: Option<u64>,
     /// Not before this moment; `None` when it was said on this connection.
     due: Option<Instant>,
 }
 
-/// What outlives a connection.
+/// State that outlives a connection.
 struct FramedConversation<'w> {
     order: AttachOrder,
     out: &'w mut dyn Write,
@@ -114,7 +114,7 @@ pub fn run(
     }
 }
 
-/// Why a connection is left.
+/// Reason for leaving a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ConnectionEnd {
     OfConnection,

@@ -20,13 +20,13 @@ use crate::openharness::{
     Handler, ShellAbilities, ShellAction, ShellInterface, UserIntent, UserQuestion,
 };
 
-/// What a driven Shell can do.
+/// Types that a driven shell carries out.
 pub const ACTS: [&str; 2] = ["com.example.lamp", "com.example.door"];
 
 /// Longest that an act may take, whatever its payload says.
 const LONGEST_ACT: Duration = Duration::from_secs(10);
 
-/// Where lines go; acts write from threads of their own.
+/// Output for lines; acts write from threads of their own.
 type Out = Arc<Mutex<Box<dyn Write + Send>>>;
 
 /// Asks what the lines say until there are no more.

@@ -12,10 +12,10 @@ use crate::openharness::text::{MAX_NOTICE, safe};
 use crate::openharness::{ShellAction, ShellInterface, UserQuestion};
 use crate::screen::{escape_hidden, neutral_block};
 
-/// How often it is asked whether a question was answered elsewhere.
+/// Interval between two looks for an answer given elsewhere.
 const LOOK_AGAIN: Duration = Duration::from_millis(300);
 
-/// How an answer is printed.
+/// Form in which an answer is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AskOutput {
     /// Messages, as they come.
@@ -31,7 +31,7 @@ pub struct TerminalConsole {
     person: Option<Receiver<String>>,
     elsewhere: Option<AnsweredElsewhere>,
     output: AskOutput,
-    /// What stands on the last line, of a message that is still coming.
+    /// Text on the last line, of a message that is still coming.
     shown: String,
 }
 
@@ -145,7 +145,7 @@ impl TerminalConsole {
     }
 }
 
-/// What a yes would be for.
+/// Describes the action that a yes would allow.
 fn worded(question: &UserQuestion) -> String {
     let mut text = match &question.message {
         Some(message) => message.clone(),
@@ -166,7 +166,7 @@ fn prompt(question: &UserQuestion) -> &'static str {
     if question.options.is_some() { "allow? [y/N, or a number]" } else { "allow? [y/N]" }
 }
 
-/// What a line means; anything that is no clear yes is a no.
+/// Interprets a line; anything that is no clear yes is a no.
 fn answer(question: &UserQuestion, line: &str) -> Option<String> {
     let is_yes = matches!(line, "y" | "Y" | "yes");
     let Some(options) = &question.options else {

@@ -84,7 +84,7 @@ impl ClientStream {
         };
     }
 
-    /// What is left until the deadline; an error when it has passed.
+    /// Time until the deadline; an error when it has passed.
     fn left(&self) -> io::Result<Option<Duration>> {
         let Some(deadline) = self.deadline else {
             return Ok(None);

@@ -19,7 +19,7 @@ pub enum ShellAction {
     Log(&'static str),
     /// Show a message as far as it is known; the whole of it follows.
     Display {
-        /// Which directive.
+        /// Index of the directive.
         directive: u64,
         /// As much as is known.
         text: String,
@@ -28,20 +28,20 @@ pub enum ShellAction {
     Progress(String),
     /// Show this text. Even as Markdown it loads and runs nothing.
     Render {
-        /// Which directive.
+        /// Index of the directive.
         directive: usize,
         /// The text.
         text: String,
-        /// How it is written.
+        /// Format of the text.
         format: MessageFormat,
     },
     /// Tell the user something about a directive.
     Notice {
-        /// Which directive.
+        /// Index of the directive.
         directive: usize,
-        /// What it is about.
+        /// Subject of the notice.
         code: &'static str,
-        /// What the Engine says instead.
+        /// Text of the engine in its place.
         text: Option<String>,
     },
     /// Ask the user.
@@ -50,9 +50,9 @@ pub enum ShellAction {
     Withdraw(usize),
     /// Carry this out, then say how it ended.
     Execute {
-        /// Which directive.
+        /// Index of the directive.
         directive: usize,
-        /// Its type.
+        /// Type of the directive.
         action_type: String,
         /// Exactly what is wanted.
         payload: JsonObject,
@@ -61,7 +61,7 @@ pub enum ShellAction {
     Done {
         /// The outcome of each directive.
         outcomes: Vec<DirectiveOutcome>,
-        /// What the Engine wants to know.
+        /// Results that the engine waits for.
         results: Vec<JsonObject>,
     },
 }
@@ -77,7 +77,7 @@ pub struct OutgoingMessage {
     pub last_event_id: Option<i64>,
 }
 
-/// How a text is written.
+/// Format of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MessageFormat {
     /// As it is.
@@ -86,20 +86,20 @@ pub enum MessageFormat {
     Markdown,
 }
 
-/// Something to ask the user. A yes is for exactly this payload.
+/// Question for the user. A yes is for exactly this payload.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UserQuestion {
-    /// Which directive.
+    /// Index of the directive.
     pub directive: usize,
-    /// Its type.
+    /// Type of the directive.
     pub action_type: String,
-    /// How much harm it can do.
+    /// Harm that the directive can do.
     pub tier: AnswerRisk,
     /// Exactly what is wanted.
     pub payload: JsonObject,
-    /// What the Engine asks.
+    /// Question of the engine, in words.
     pub message: Option<String>,
-    /// What can be chosen; `None`: allow or not.
+    /// Choices; `None`: allow or not.
     pub options: Option<Vec<QuestionChoice>>,
 }
 
@@ -108,9 +108,9 @@ pub struct UserQuestion {
 pub struct QuestionChoice {
     /// Names it.
     pub id: String,
-    /// What the user reads.
+    /// Label that the user reads.
     pub label: String,
-    /// What it stands for: `allow_once`, `allow_always`, `reject_once`, `reject_always`.
+    /// Meaning: `allow_once`, `allow_always`, `reject_once`, `reject_always`.
     pub kind: &'static str,
 }
 

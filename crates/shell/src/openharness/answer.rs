@@ -19,7 +19,7 @@ const MAX_MESSAGE: usize = MAX_ID * MAX_ID;
 pub struct InvalidAnswer {
     /// `invalid_response`, or `protocol_version_unsupported`.
     pub code: &'static str,
-    /// What is wrong.
+    /// Reason, for people.
     pub reason: String,
 }
 
@@ -62,11 +62,11 @@ impl AnswerRisk {
 /// Whether the Engine waits for the result of a directive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ResultRequest {
-    /// It does.
+    /// The engine waits for the result.
     Required,
-    /// It takes it.
+    /// The engine takes a result.
     Optional,
-    /// It does not look at it.
+    /// The engine ignores the result.
     None,
 }
 
@@ -75,27 +75,27 @@ pub enum ResultRequest {
 pub struct SafeDirective {
     /// The directive as it came.
     pub raw: JsonObject,
-    /// What is to be done.
+    /// Type of the action.
     pub action_type: String,
-    /// What the type needs to know.
+    /// Arguments of the type.
     pub payload: JsonObject,
     /// Whether it may run beside its neighbors.
     pub parallel: bool,
-    /// How much harm it can do.
+    /// Harm that the directive can do.
     pub tier: AnswerRisk,
     /// Whether the user must agree, whatever the tier.
     pub needs_approval: bool,
     /// Milliseconds from receipt after which it may no longer begin.
     pub deadline_ms: Option<i64>,
-    /// Its name, for its result.
+    /// Name of the directive, for its result.
     pub id: Option<String>,
     /// Whether the result is waited for.
     pub wish: ResultRequest,
-    /// What must have been completed first.
+    /// Directives that must have been completed first.
     pub depends_on: Vec<String>,
 }
 
-/// Why the Engine could not; `retryable` only if it says so.
+/// Reason why the engine refused; `retryable` only if the engine says so.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EngineError {
     /// A code that programs compare.
@@ -132,9 +132,9 @@ impl EngineError {
 pub struct EngineAnswer {
     /// Whether the request was carried out.
     pub ok: bool,
-    /// What is to be done, in order.
+    /// Directives, in order.
     pub directives: Vec<SafeDirective>,
-    /// Why it was not carried out.
+    /// Reason why the request was not carried out.
     pub error: Option<EngineError>,
     /// The step to go on from, as it came.
     pub continuation: Option<JsonObject>,
@@ -146,7 +146,7 @@ impl EngineAnswer {
     /// Reads the message that answers `request_id`.
     ///
     /// # Errors
-    /// It is no answer, or one to another request.
+    /// The text is no answer, or one to another request.
     pub fn read(
         message: Option<&Json>,
         request_id: Option<&str>,
@@ -190,7 +190,7 @@ impl SafeDirective {
     /// Reads one directive.
     ///
     /// # Errors
-    /// It is none.
+    /// The value is no directive.
     pub fn read(item: &Json) -> Result<SafeDirective, InvalidAnswer> {
         let Some(item) = item.as_object() else {
             return Err(invalid("expected an object for a directive"));
@@ -229,7 +229,7 @@ impl SafeDirective {
 /// -1.
 ///
 /// # Errors
-/// It is there and no integer.
+/// The key is there and holds no integer.
 pub fn integer(holder: &JsonObject, key: &str) -> Result<Option<i64>, InvalidAnswer> {
     let number = match present(holder, key) {
         None => return Ok(None),
@@ -259,7 +259,7 @@ fn versions(message: &JsonObject) -> Result<Vec<ProtocolVersion>, InvalidAnswer>
     versions.ok_or_else(|| invalid("expected versions in `supported_protocol_versions`"))
 }
 
-/// What a Shell does not use has a shape all the same.
+/// Checks the shape of fields that a shell does not use.
 fn check_the_rest(message: &JsonObject, body: &JsonObject) -> Result<(), InvalidAnswer> {
     let is_latency = |value: &Json| matches!(value, Json::Number(it) if it.floor().is_some());
     if present(body, "engine_latency_ms").is_some_and(|latency| !is_latency(latency)) {
@@ -275,7 +275,7 @@ fn check_the_rest(message: &JsonObject, body: &JsonObject) -> Result<(), Invalid
     object(message, "supported_capabilities").map(|_| ())
 }
 
-/// What this profile says in the extensions of an object.
+/// Extension object of this profile, if there is one.
 fn own(holder: &JsonObject) -> Result<Option<&JsonObject>, InvalidAnswer> {
     match object(holder, "extensions")? {
         Some(extensions) => object(extensions, NAMESPACE),

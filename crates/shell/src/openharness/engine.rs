@@ -32,7 +32,7 @@ const MAX_VALUES: usize = 500_000;
 /// Carries out a payload; what it gives back is reported to the Engine.
 pub type Handler = Arc<dyn Fn(&JsonObject) -> DirectiveEnd + Send + Sync>;
 
-/// What a person sees and is asked.
+/// Screen and voice of a person.
 pub trait ShellInterface {
     /// Shows an action: everything but what is sent, asked and carried out.
     fn show(&mut self, action: &ShellAction);
@@ -44,16 +44,16 @@ pub trait ShellInterface {
     fn ask(&mut self, question: &UserQuestion, wait: Option<Duration>) -> Option<String>;
 }
 
-/// What became of something asked.
+/// Result of one question.
 #[derive(Debug, Default)]
 pub struct TurnResult {
     /// All messages that were shown.
     pub texts: Vec<String>,
     /// The outcome of each directive, of all answers.
     pub outcomes: Vec<DirectiveOutcome>,
-    /// Why it came to nothing.
+    /// Reason why nothing came of it.
     pub error: Option<EngineError>,
-    /// What was wrong with the connection, last.
+    /// Last trouble with the connection.
     pub trouble: Option<super::http::TransportError>,
     /// The time was over.
     pub late: bool,
@@ -71,7 +71,7 @@ impl std::fmt::Debug for EngineClient {
     }
 }
 
-/// How an act ended, from its thread.
+/// End of an act, sent from its thread.
 type Report = (usize, DirectiveEnd);
 
 /// Everything but the transport.
@@ -80,7 +80,7 @@ struct ShellSide {
     ui: Box<dyn ShellInterface>,
     handlers: BTreeMap<String, Handler>,
     began: Instant,
-    /// What is to be sent next.
+    /// Messages to send next.
     outgoing: VecDeque<OutgoingMessage>,
     question: Option<UserQuestion>,
     /// Acts that wait for a thread.
@@ -229,7 +229,7 @@ impl ShellSide {
         }
     }
 
-    /// Why the same request will be sent again, in words.
+    /// Explains in words why the same request will be sent again.
     fn retry_reason(&self) -> String {
         match (self.shell.retried_for(), &self.turn.trouble) {
             (Some(error), _) => error.to_string(),
@@ -284,7 +284,7 @@ impl ShellSide {
         self.shell.wake(self.now())
     }
 
-    /// How long nothing needs to be done.
+    /// Time for which nothing needs to be done.
     fn time_left(&self, until: Option<Instant>) -> Option<Duration> {
         let wakes_at = self.shell.wakes_at();
         let wakes = wakes_at.map(|at| Duration::from_millis(at.saturating_sub(self.now().ms)));

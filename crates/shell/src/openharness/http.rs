@@ -35,7 +35,7 @@ pub const ANSWER_WAIT: Duration = Duration::from_secs(660);
 /// Bytes taken from a connection at once.
 const CHUNK: usize = 16 << 10;
 
-/// Why nothing, or not all, came back.
+/// Reason why nothing, or not all, came back.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TransportError {
@@ -44,7 +44,7 @@ pub enum TransportError {
     NoAddress {
         /// The host.
         host: String,
-        /// What the system said.
+        /// Error of the system.
         source: io::Error,
     },
     /// Nobody listens there.
@@ -52,7 +52,7 @@ pub enum TransportError {
     Connect {
         /// Host and port.
         authority: String,
-        /// What the system said.
+        /// Error of the system.
         source: io::Error,
     },
     /// The connection broke, or its certificate is not believed.
@@ -60,7 +60,7 @@ pub enum TransportError {
     Broken {
         /// Host and port.
         authority: String,
-        /// What the system, or TLS, said.
+        /// Error of the system, or of TLS.
         source: io::Error,
     },
     /// Nothing came in time.
@@ -69,13 +69,13 @@ pub enum TransportError {
         /// Host and port.
         authority: String,
     },
-    /// It ended before its time.
+    /// The body ended before its time.
     #[error("`{authority}` closed the connection before the answer was whole")]
     Cut {
         /// Host and port.
         authority: String,
     },
-    /// What came is not HTTP/1.
+    /// The answer is not HTTP/1.
     #[error("`{authority}` does not speak HTTP")]
     NotHttp {
         /// Host and port.
@@ -98,12 +98,12 @@ pub enum TransportError {
     TokenInTheClear,
 }
 
-/// What comes back.
+/// Piece of a response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum IncomingBody {
     /// One whole message.
     Message {
-        /// Its bytes; `None` when there are more than [`MAX_BODY`].
+        /// Bytes of the body; `None` when there are more than [`MAX_BODY`].
         body: Option<Vec<u8>>,
         /// The header `Retry-PostCommit`.
         retry_after: Option<String>,
@@ -112,9 +112,9 @@ pub enum IncomingBody {
     Opened,
     /// An event of it.
     Event {
-        /// Its name.
+        /// Name of the event.
         name: String,
-        /// Its data.
+        /// Data of the event.
         data: Vec<u8>,
     },
 }
@@ -131,13 +131,13 @@ pub enum ReadDemand {
 /// A message on its way.
 #[derive(Debug, Clone, Copy)]
 pub struct OutgoingPost<'p> {
-    /// Its bytes.
+    /// Bytes of the body.
     pub body: &'p [u8],
     /// Whether a stream is asked for.
     pub stream: bool,
     /// The event after which a stream is taken up again.
     pub last_event_id: Option<i64>,
-    /// When to give up.
+    /// Moment to give up.
     pub until: Option<Instant>,
 }
 
@@ -154,7 +154,7 @@ pub trait EngineTransport {
     ) -> Result<(), TransportError>;
 }
 
-/// How an Engine is reached.
+/// Options for reaching an engine.
 #[derive(Debug, Clone, Default)]
 pub struct HttpOptions {
     /// A bearer token.

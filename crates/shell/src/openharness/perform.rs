@@ -22,7 +22,7 @@ pub const MAX_DIRECTIVES: usize = 256;
 /// Options of a question that are shown.
 pub const MAX_OPTIONS: usize = 16;
 
-/// What a Shell can do. Types are matched exactly.
+/// Types that a shell carries out. Types are matched exactly.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ShellAbilities {
     /// Types that have effects.
@@ -67,7 +67,7 @@ impl ShellAbilities {
     }
 }
 
-/// How far a directive is.
+/// Progress of a directive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum DirectiveState {
     Waiting,
@@ -84,16 +84,16 @@ struct DirectiveItem {
     acts: bool,
     known: bool,
     state: DirectiveState,
-    /// What its result says besides the outcome.
+    /// Fields of its result besides the outcome.
     extra: JsonObject,
 }
 
-/// How something that was carried out has ended.
+/// End of an act.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DirectiveEnd {
-    /// It worked; perhaps with something to tell.
+    /// The act worked, perhaps with an output.
     Completed(Option<Json>),
-    /// It did not; perhaps with a reason: an object with `code` and `message`.
+    /// The act failed, perhaps with a reason: an object with `code` and `message`.
     Failed(Option<JsonObject>),
 }
 
@@ -149,7 +149,7 @@ impl AnswerPerformance {
         }
     }
 
-    /// When [`AnswerPerformance::tick`] should be called, if nothing happens before.
+    /// Time at which [`AnswerPerformance::tick`] should be called, if nothing happens before.
     pub fn wakes_at(&self) -> Option<u64> {
         let waiting = self.prompts.iter().chain(self.asked.as_ref());
         let deadlines = waiting.filter_map(|at| self.items[*at].directive.deadline_ms);
@@ -205,7 +205,7 @@ impl AnswerPerformance {
         self.go_on(now)
     }
 
-    /// Something that was carried out has ended.
+    /// Takes note that an act has ended.
     pub fn finished(&mut self, at: usize, ended: DirectiveEnd, now: u64) -> Vec<ShellAction> {
         if self.items.get(at).is_none_or(|item| item.state != DirectiveState::Running) {
             return Vec::new();

@@ -25,7 +25,7 @@ pub const MAX_TRIES: u32 = 5;
 const FIRST_WAIT: Duration = Duration::from_millis(500);
 const LONGEST_WAIT: Duration = Duration::from_secs(30);
 
-/// How long an Engine may ask to wait; longer, and the Shell gives up.
+/// Longest wait that an engine may ask for; longer, and the shell gives up.
 pub const LONGEST_RETRY_AFTER: Duration = Duration::from_secs(300);
 
 /// Requests that follow a user's own by themselves, to report results.
@@ -90,7 +90,7 @@ pub struct OpenHarnessShell {
     continuations: BTreeMap<Key, (JsonObject, Option<i64>)>,
     unreported: BTreeMap<Key, Vec<JsonObject>>,
     exchange: Option<OpenExchange>,
-    /// What the Engine said when it was last asked to try again.
+    /// Error of the engine when it last asked for a retry.
     retried_for: Option<EngineError>,
 }
 
@@ -119,7 +119,7 @@ impl OpenHarnessShell {
         }
     }
 
-    /// Why the same request will be sent again: what the Engine said; `None` when the connection
+    /// Reason why the same request will be sent again: the engine's error; `None` when the connection
     /// was cut.
     pub fn retried_for(&self) -> Option<&EngineError> {
         self.retried_for.as_ref()
@@ -135,7 +135,7 @@ impl OpenHarnessShell {
         self.exchange.as_ref().is_some_and(OpenExchange::awaits_answer)
     }
 
-    /// When [`OpenHarnessShell::wake`] should be called, if nothing happens before.
+    /// Time at which [`OpenHarnessShell::wake`] should be called, if nothing happens before.
     pub fn wakes_at(&self) -> Option<u64> {
         let exchange = self.exchange.as_ref()?;
         match &exchange.performance {
@@ -247,7 +247,7 @@ impl OpenHarnessShell {
         self.after(steps, at)
     }
 
-    /// Something that was carried out has ended.
+    /// Takes note that an act has ended.
     pub fn finished(
         &mut self,
         directive: usize,
@@ -394,7 +394,7 @@ impl OpenHarnessShell {
         actions
     }
 
-    /// What follows the steps of a performance: at its end, results may have to go out at once.
+    /// Adds what follows the steps of a performance: at its end, results may have to go out at once.
     fn after(&mut self, steps: Vec<ShellAction>, at: PosixTime) -> Vec<ShellAction> {
         let mut actions = steps;
         let Some(ShellAction::Done { results, .. }) = actions.last() else { return actions };

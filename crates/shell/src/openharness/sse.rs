@@ -6,9 +6,9 @@ pub const MAX_EVENT: usize = 4 << 20;
 /// One event: its name and its data.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SseEvent {
-    /// What kind of event.
+    /// Name of the event.
     pub name: String,
-    /// Its data, lines put together.
+    /// Data of the event, its lines joined.
     pub data: Vec<u8>,
 }
 

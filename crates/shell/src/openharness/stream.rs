@@ -28,7 +28,7 @@ impl From<InvalidAnswer> for BrokenStream {
     }
 }
 
-/// What an event means.
+/// Meaning of an event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StreamMeaning {
     /// To be shown.
@@ -37,7 +37,7 @@ pub enum StreamMeaning {
     Final(Json),
 }
 
-/// What a stream has said so far, across its connections.
+/// Content of a stream so far, across its connections.
 #[derive(Debug, Clone)]
 pub struct EngineStream {
     abilities: ShellAbilities,

@@ -12,7 +12,7 @@ pub const MAX_NOTICE: usize = 4_096;
 /// Stands for what was cut off.
 const MORE: char = '\u{2026}';
 
-/// How much more than the limit is looked at, when most of it is not to be shown: the work is
+/// Factor over the limit up to which text is looked at when most of it is not to be shown: the work is
 /// bounded too.
 const LOOKED_AT: usize = 16;
 

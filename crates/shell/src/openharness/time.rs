@@ -4,7 +4,7 @@
 /// Milliseconds in a day.
 const DAY: i64 = 86_400_000;
 
-/// When something happens.
+/// Moment of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct PosixTime {
     /// Milliseconds of a clock that never goes back.
@@ -42,7 +42,7 @@ pub fn unix_ms(text: &str) -> Option<i64> {
     Some(days(year, month, day) * DAY + seconds * 1_000)
 }
 
-/// What stands behind the fraction of a second.
+/// Text behind the fraction of a second.
 fn zone(rest: &str) -> Option<&str> {
     let Some(fraction) = rest.strip_prefix('.') else { return Some(rest) };
     let zone = fraction.trim_start_matches(|letter: char| letter.is_ascii_digit());

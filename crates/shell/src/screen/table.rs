@@ -38,12 +38,12 @@ impl TableColumn {
         TableColumn { is_right: true, ..TableColumn::text(header) }
     }
 
-    /// The same column, cut where the terminal is too narrow.
+    /// Lets the column be cut where the terminal is too narrow.
     pub const fn shrinks(self) -> TableColumn {
         TableColumn { shrinks: true, ..self }
     }
 
-    /// The same column, left out where the terminal is too narrow.
+    /// Lets the column be left out where the terminal is too narrow.
     pub const fn optional(self) -> TableColumn {
         TableColumn { is_optional: true, ..self }
     }

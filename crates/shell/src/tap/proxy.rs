@@ -78,7 +78,7 @@ impl TapListener {
         }
     }
 
-    /// Where it listens, with the port that the system chose.
+    /// Address on which it listens, with the port that the system chose.
     fn addr(&self, asked: &DaemonAddress) -> io::Result<DaemonAddress> {
         match self {
             TapListener::Tcp(listener) => {

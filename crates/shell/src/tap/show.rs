@@ -10,7 +10,7 @@ use crate::error::ShellError;
 use crate::pretty::{self, ColorChoice, LayoutStyle};
 use crate::screen::{neutral_block, plain_json, quoted};
 
-/// How frames are shown.
+/// Form in which frames are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TapOutput {
     /// For people.
@@ -19,7 +19,7 @@ pub enum TapOutput {
     Json,
 }
 
-/// Who wrote a frame.
+/// Writer of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TapSide {
     /// A file has it.

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::seal::FrameVerifier;
 
-/// What a reader of frames takes.
+/// Limits and units of a frame decoder.
 #[derive(Clone, Copy, Debug)]
 pub struct DecoderOptions {
     /// The largest length taken, in the unit of the frame; at most [`MAX_FRAME`].
@@ -32,7 +32,7 @@ impl Default for DecoderOptions {
     }
 }
 
-/// What the bytes at hand amount to.
+/// Result of looking at the bytes at hand.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DecodeStep {
     /// Not enough yet.
@@ -44,7 +44,7 @@ pub enum DecodeStep {
     },
     /// A frame.
     Frame {
-        /// Where the payload is in the input: valid UTF-8.
+        /// Range of the payload in the input: valid UTF-8.
         payload: Range<usize>,
         /// Bytes to drop from the front of the buffer once the payload has been used.
         consumed: usize,
@@ -53,7 +53,7 @@ pub enum DecodeStep {
     Refused {
         /// Bytes to drop from the front of the buffer.
         consumed: usize,
-        /// What is wrong.
+        /// Fault of the frame.
         error: FrameError,
     },
 }
@@ -78,9 +78,9 @@ enum DecoderState {
     Between,
     /// A header, and perhaps some of the payload, is at the front of the input.
     Inside,
-    /// The same, and the signature behind the header is hex digits.
+    /// Header read, and the signature behind it is hex digits.
     Sealed,
-    /// The same, and the payload is being walked past its Nth byte.
+    /// Signature read, and the payload is being walked past its Nth byte.
     Walking(PayloadWalk),
     /// A payload is thrown away as it passes.
     Discarding(PayloadWalk),
@@ -149,7 +149,7 @@ impl FrameDecoder {
     ///
     /// # Errors
     ///
-    /// [`Lost`] when the place of the next frame is unknown; every later call says the same.
+    /// [`FramingLost`] when the place of the next frame is unknown; every later call says the same.
     #[inline]
     pub fn decode(&mut self, input: &[u8]) -> Result<DecodeStep, FramingLost> {
         if let Some(frame) = self.decode_small(input) {

@@ -6,7 +6,7 @@ use super::{FrameError, LengthUnit, MAX_FRAME, UnknownUnitPolicy, header};
 use crate::OacpCode;
 use crate::seal::FrameSigner;
 
-/// Why a payload was not framed; nothing was written.
+/// Reason why a payload was not framed; nothing was written.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EncodeError {
     /// The payload is longer than the peer takes or than six hex digits can say.
@@ -16,7 +16,7 @@ pub enum EncodeError {
         length: usize,
         /// The peer's limit.
         max: usize,
-        /// What both count.
+        /// Unit of both numbers.
         unit: LengthUnit,
     },
     /// The payload is empty, which every reader refuses.

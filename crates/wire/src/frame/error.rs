@@ -12,7 +12,7 @@ pub enum FrameError {
     /// A header byte is no hex digit.
     #[error("expected six hex digits of length, got byte `0x{byte:02x}` as digit {digit}")]
     BadHeader {
-        /// Which of the six digits, from 1.
+        /// Position among the six digits, from 1.
         digit: usize,
         /// The byte found there.
         byte: u8,
@@ -54,7 +54,7 @@ pub enum FrameError {
         "expected {SEAL_LEN} hex digits of signature, got byte `0x{byte:02x}` as digit {digit}"
     )]
     Unsigned {
-        /// Which of the digits, from 1.
+        /// Position among the digits, from 1.
         digit: usize,
         /// The byte found there.
         byte: u8,
@@ -89,7 +89,7 @@ impl FrameError {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{error}")]
 pub struct FramingLost {
-    /// What went wrong.
+    /// Fault that lost the framing.
     pub error: FrameError,
 }
 

@@ -17,12 +17,12 @@ pub(super) struct FormScan {
     hash: bool,
 }
 
-/// What the text so far amounts to.
+/// Judgement of the text so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FormVerdict {
     /// A list, vector or string, closed by the last byte.
     Complete,
-    /// The same, and blanks behind it: the end is not where the form ends.
+    /// One whole form with blanks behind it: the end is not where the form ends.
     Trailing,
     /// More text is needed.
     Incomplete,
@@ -78,7 +78,7 @@ impl FormScan {
         }
     }
 
-    /// What the text so far amounts to.
+    /// Judges the text so far.
     pub(super) fn verdict(&self) -> FormVerdict {
         match self.mode {
             ScanMode::Done => FormVerdict::Complete,
@@ -150,7 +150,7 @@ impl FormScan {
     }
 }
 
-/// How many leading bytes neither end a string nor escape.
+/// Number of leading bytes that neither end a string nor escape.
 fn plain_text(bytes: &[u8]) -> usize {
     bytes.iter().position(|&byte| byte == b'"' || byte == b'\\').unwrap_or(bytes.len())
 }

@@ -17,7 +17,7 @@ const MAX_CHAR: usize = 4;
 pub(super) struct PayloadWalk {
     /// The length that the header states.
     length: usize,
-    /// What that length counts, if known.
+    /// Unit of that length, if known.
     unit: Option<LengthUnit>,
     /// N bytes were not a whole form: looking for the end of N characters.
     reading_on: bool,
@@ -31,7 +31,7 @@ pub(super) struct PayloadWalk {
     form: FormScan,
 }
 
-/// What a walk has found.
+/// Result of one step of a walk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum WalkStep {
     /// The end is at least this many bytes behind what was given.

@@ -25,11 +25,11 @@ record! {
 record! {
     /// Show something to the user without taking the focus.
     Notify {
-        /// What to show.
+        /// Text to show.
         text "text" must Text,
-        /// How much it matters, such as `:warning`.
+        /// Importance, such as `:warning`.
         level "level" may Keyword,
-        /// Why it is shown.
+        /// Reason why it is shown.
         explanation "explanation" may Text,
     }
 }
@@ -71,7 +71,7 @@ record! {
         channel "channel" must Keyword,
         /// The address on that road.
         to "to" must Text,
-        /// What to send.
+        /// Text to send.
         text "text" must Text,
     }
 }
@@ -81,7 +81,7 @@ record! {
     Scaffold {
         /// The project's name.
         name "name" must Text,
-        /// What kind of project.
+        /// Kind of the project.
         kind "type" may Name,
     }
 }
@@ -91,7 +91,7 @@ record! {
     CreateSkill {
         /// The name of the skill's file.
         filename "filename" must Text,
-        /// Its text.
+        /// Text of the skill.
         content "content" must Text,
     }
 }
@@ -99,14 +99,14 @@ record! {
 record! {
     /// Answer an approval that the guard asked for.
     Approve {
-        /// Which approval.
+        /// Name of the approval.
         approval "approval" must Label,
         /// The answer, such as `:allow` or `:deny`.
         verdict "verdict" may Keyword,
     }
 }
 
-/// What one side asks of the other.
+/// Action that one side asks of the other.
 #[derive(Clone, Debug, PartialEq)]
 pub enum OacpAction<'m> {
     /// `:eval`

@@ -6,7 +6,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// Why a frame or a message was refused, or a connection closed.
+/// Reason why a frame or a message was refused, or a connection closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum OacpCode {
     // Framing.
@@ -70,7 +70,7 @@ pub enum OacpCode {
     Cancelled,
     /// The work was not done in its time.
     Expired,
-    /// What thinks for this daemon failed.
+    /// The thinker of this daemon failed.
     EngineFailed,
     /// The work was begun, and nobody knows how it ended.
     UnknownOutcome,

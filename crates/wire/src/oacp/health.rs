@@ -46,14 +46,14 @@ impl HealthCheck {
     }
 }
 
-/// How the daemon is.
+/// Health of the daemon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum HealthStatus {
     /// All is well.
     Healthy,
-    /// It works, with something missing.
+    /// The daemon works, with something missing.
     Degraded,
-    /// It does not do its work.
+    /// The daemon does not do its work.
     Unhealthy,
     /// Nobody has looked yet.
     Unknown,
@@ -82,15 +82,15 @@ impl HealthStatus {
 /// The answer to a check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HealthResponse {
-    /// How the daemon is.
+    /// Health of the daemon.
     pub status: HealthStatus,
     /// Whether a check of the daemon's own has run.
     pub checked: bool,
-    /// What was asked for with `:detail t`.
+    /// Details, when asked for with `:detail t`.
     pub detail: Option<HealthDetail>,
 }
 
-/// What a detailed answer adds.
+/// Details of a health answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HealthDetail {
     /// The program, such as `bridle/0.1.0`.
@@ -107,7 +107,7 @@ pub struct HealthDetail {
     pub store: &'static str,
     /// Hash of the policies that hold; empty while there are none.
     pub policy: Box<str>,
-    /// Why the file of policies is not used as it is.
+    /// Reason why the policy file is not used as it is.
     pub policy_fault: Option<Box<str>>,
     /// Metrics in the OpenMetrics text format.
     pub metrics: Box<str>,

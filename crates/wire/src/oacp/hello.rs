@@ -28,22 +28,22 @@ pub const MAX_HELLO_NAMES: usize = 64;
 /// The least `:max-frame` that is taken, in bytes: every error frame fits in it.
 pub const MIN_MAX_FRAME: usize = 1024;
 
-/// What the daemon says on accept.
+/// Greeting that the daemon sends on accept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DaemonHello {
     /// The protocol's version, [`VERSION`].
     pub version: Box<str>,
-    /// What is on now, in lower case; never what is off.
+    /// Capabilities that are on now, in lower case; never one that is off.
     pub capabilities: Vec<Box<str>>,
     /// The program, such as `bridle/0.1.0`.
     pub server: Option<Box<str>>,
-    /// What this side takes at most.
+    /// Limits of this side.
     pub limits: HelloLimits,
-    /// How to sign, when frames must be signed.
+    /// Demand for signatures, when frames must be signed.
     pub auth: Option<HelloAuth>,
 }
 
-/// What the daemon takes at most.
+/// Limits of the daemon.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HelloLimits {
     /// Bytes in one frame.
@@ -54,7 +54,7 @@ pub struct HelloLimits {
     pub max_depth: Option<usize>,
 }
 
-/// How a side signs: `(:hmac 1 2 :nonce S)` from the daemon, `(:hmac 2 :key ID :nonce S :answer
+/// Signing terms: `(:hmac 1 2 :nonce S)` from the daemon, `(:hmac 2 :key ID :nonce S :answer
 /// S)` from a client.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HelloAuth {
@@ -62,20 +62,20 @@ pub struct HelloAuth {
     pub versions: Vec<u8>,
     /// The id of the key that signs; a client's choice.
     pub key: Option<Box<str>>,
-    /// This side's fresh random text.
+    /// Fresh random text of this side.
     pub nonce: Option<Box<str>>,
     /// The other side's nonce, given back.
     pub answer: Option<Box<str>>,
 }
 
-/// What a client may say; every field is optional.
+/// Greeting of a client; every field is optional.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ClientHello {
     /// The version that the client speaks.
     pub version: Option<Box<str>>,
-    /// What the client can do, in lower case.
+    /// Capabilities of the client, in lower case.
     pub capabilities: Vec<Box<str>>,
-    /// What its lengths count.
+    /// Unit of its lengths.
     pub length: Option<LengthUnit>,
     /// The dialect of its texts; Lisp unless said.
     pub dialect: Option<Dialect>,
@@ -85,27 +85,27 @@ pub struct ClientHello {
     pub session: Option<Box<str>>,
     /// The last number it has seen in that session.
     pub cursor: Option<u64>,
-    /// What it wants to be in the session; controller unless said.
+    /// Role that it wants in the session; controller by default.
     pub role: Option<ShellRole>,
-    /// What kind of shell it is, such as `emacs`; in lower case.
+    /// Kind of shell, such as `emacs`; in lower case.
     pub shell: Option<Box<str>>,
-    /// Its user's locale.
+    /// Locale of its user.
     pub locale: Option<Box<str>>,
-    /// Its user's time zone.
+    /// Time zone of its user.
     pub time_zone: Option<Box<str>>,
     /// The most bytes it takes in one frame.
     pub max_frame: Option<usize>,
-    /// How often a second it wants to draw.
+    /// Renderings a second that it asks for at most.
     pub render_rate: Option<u64>,
     /// Whether it wants a receipt for what it sends.
     pub receipts: bool,
-    /// What it offers to carry out, in lower case.
+    /// Actuators that it offers, in lower case.
     pub actuators: Vec<Box<str>>,
-    /// How it signs.
+    /// Signing terms of the client.
     pub auth: Option<HelloAuth>,
 }
 
-/// What a shell may do in the session that it is attached to.
+/// Rights of a shell in the session that it is attached to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum ShellRole {
     /// Speaks and listens.

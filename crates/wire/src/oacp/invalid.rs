@@ -17,7 +17,7 @@ pub struct InvalidMessage {
     pub code: OacpCode,
     /// The keys that lead from the message to the fault.
     pub path: MessagePath,
-    /// Where the fault is in the text; unknown when the message never was text.
+    /// Place of the fault in the text; unknown when the message never was text.
     pub place: Option<Place>,
     /// A sentence for people: expected and got, in general terms.
     pub message: String,

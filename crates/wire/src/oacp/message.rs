@@ -16,7 +16,7 @@ use super::{OacpCode, action, part, sensor};
 /// with a prefix is under 64.
 pub const MAX_ID_BYTES: usize = 256;
 
-/// What a message is.
+/// Type of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum MessageType {
     /// `:EVENT`: something happened.
@@ -116,7 +116,7 @@ impl From<&str> for MessageId {
     }
 }
 
-/// Where a request is meant to be carried out, such as `:emacs`; in lower case.
+/// Destination of a request, such as `:emacs`; in lower case.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RequestTarget(Box<str>);
 
@@ -140,7 +140,7 @@ impl RequestTarget {
 /// A key that the protocol does not know, with its value; spelled as it came.
 pub type Extra = (Keyword, Value);
 
-/// Who speaks, and in which conversation.
+/// Speaker and conversation of a message.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MessageMeta {
     /// The kind of shell that speaks, such as `emacs`; in lower case.
@@ -195,15 +195,15 @@ impl MessageMeta {
 /// A message, checked against the table of its type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OacpMessage {
-    /// What it is.
+    /// Type of the message.
     pub kind: MessageType,
-    /// Its id; a `:RESPONSE` without one answers something that could not be read.
+    /// Id of the message; a `:RESPONSE` without one answers something that could not be read.
     pub id: Option<MessageId>,
-    /// Where it is to be carried out.
+    /// Destination of a request.
     pub target: Option<RequestTarget>,
-    /// Who speaks.
+    /// Speaker and conversation.
     pub meta: MessageMeta,
-    /// What it says: a plist, spelled as it came. nil is the empty plist.
+    /// Content: a plist, spelled as it came. nil is the empty plist.
     pub payload: Option<Value>,
     /// Keys that the protocol does not know, in the order they came.
     pub extra: Vec<Extra>,

@@ -9,7 +9,7 @@ use super::OacpCode;
 use super::invalid::{InvalidMessage, MessagePath};
 use super::message::{MessageId, MessageMeta, MessageType, OacpMessage, UnreadableText};
 
-/// What an error frame says.
+/// Content of an error frame.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{code}: {message}")]
 pub struct ErrorReply {
@@ -17,9 +17,9 @@ pub struct ErrorReply {
     pub code: OacpCode,
     /// The sentence for people.
     pub message: String,
-    /// Where in the text, when known.
+    /// Place in the text, when known.
     pub place: Option<Place>,
-    /// Which key, when known.
+    /// Key path, when known.
     pub path: MessagePath,
     /// Milliseconds after which the same message may be sent again, when known.
     pub retry_after_ms: Option<u64>,
@@ -131,7 +131,7 @@ pub fn success<'k>(
     response(id, meta, Value::plist(status.into_iter().chain(rest)))
 }
 
-/// What a client reads from an error frame.
+/// Error frame as a client reads it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReportedError<'m> {
     /// The code; `None` when the peer speaks a later version.

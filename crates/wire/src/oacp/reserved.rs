@@ -14,7 +14,7 @@ const INNER_SOURCES: [&str; 6] = ["system", "engine", "daemon", "skill", "model"
 /// Says that the guard allowed something; never true because a client says so.
 const APPROVALS: [&str; 2] = ["approved", "approved-action"];
 
-/// How far a signal went through the loop and how often it came back.
+/// Keys for the distance that a signal went through the loop, and for how often it came back.
 const PROGRESS: [&str; 2] = ["depth", "status"];
 
 /// Drops what a client may not set and returns the paths of what was dropped.

@@ -17,15 +17,15 @@ const SENSOR: &str = "sensor";
 record! {
     /// The user says something; its three names mean the same.
     Prompt {
-        /// What was said.
+        /// Text of the prompt.
         text "text" must Text,
-        /// What it is about, such as `:current-subtree`.
+        /// Subject of the prompt, such as `:current-subtree`.
         context "context" may Any,
         /// The road it came on, such as `:telegram`.
         channel "channel" may Keyword,
         /// The conversation on that road.
         chat_id "chat-id" may Label,
-        /// Who said it, as that road names people.
+        /// Sender, as that channel names people.
         sender "sender" may Text,
     }
 }
@@ -37,13 +37,13 @@ record! {
         file "file" may Text,
         /// The buffer's name, for one without a file.
         buffer "buffer" may Text,
-        /// What happened, such as `:saved`.
+        /// State of the file, such as `:saved`.
         state "state" may Keyword,
         /// The org-element tree; kept exactly, never looked into.
         ast "ast" may List,
         /// The whole text.
         text "text" may Text,
-        /// What changed since the last update.
+        /// Changes since the last update.
         changes "changes" may List,
     }
 }
@@ -89,7 +89,7 @@ record! {
     ToolOutput {
         /// The tool.
         tool "tool" may Name,
-        /// What it gave back.
+        /// Result of the action.
         result "result" may Any,
     }
 }
@@ -99,7 +99,7 @@ record! {
     ToolError {
         /// The tool.
         tool "tool" may Name,
-        /// Why, for people.
+        /// Reason, for people.
         message "message" may Text,
     }
 }
@@ -115,7 +115,7 @@ pub enum PromptName {
     ChatMessage,
 }
 
-/// What a shell perceives.
+/// Perception of a shell.
 #[derive(Clone, Debug, PartialEq)]
 pub enum OacpSensor<'m> {
     /// `:user-prompt`, `:user-input` or `:chat-message`.

@@ -10,7 +10,7 @@ use super::OacpCode;
 use super::invalid::{InvalidMessage, MessagePath};
 use super::view::{MessageView, a_kind};
 
-/// What a field must look like. nil always counts as absent.
+/// Form that a field must have. nil always counts as absent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FieldShape {
     /// A string, with or without Emacs text properties.

@@ -23,7 +23,7 @@ pub fn is_blob(text: &str, most: usize) -> bool {
     decoded_bytes(text.trim()).is_some_and(|bytes| bytes > most)
 }
 
-/// How many bytes a blob decodes to; `None` for any other text.
+/// Number of bytes that a blob decodes to; `None` for any other text.
 fn decoded_bytes(text: &str) -> Option<usize> {
     if text.get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("data:")) {
         let (head, data) = text.split_once(',')?;

@@ -76,23 +76,23 @@ record! {
     pub struct CapabilityDenial as "capabilityDenial" {
         /// The capability.
         capability: Name = "capability",
-        /// Why not, for programs.
+        /// Reason, for programs.
         code: Option<Label> = "code",
-        /// Why not, for people.
+        /// Reason, for people.
         message: Option<String> = "message",
     }
 }
 
-/// Why a capability is denied.
+/// Reason why a capability is denied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum DenialReason {
-    /// This engine cannot do it.
+    /// Absent from this engine.
     NotSupported,
-    /// It could, and may not.
+    /// The engine supports the capability, and policy forbids it.
     DisabledByPolicy,
-    /// It can do another version of it.
+    /// The engine supports another version of the capability.
     VersionMismatch,
-    /// It needs another capability beside it.
+    /// The capability needs another one beside it.
     RequiresCapability,
 }
 
@@ -108,7 +108,7 @@ impl DenialReason {
     }
 }
 
-/// What the engine does about a capability that it knows.
+/// Reaction of the engine to a capability that it knows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CapabilityOffer {
     /// Honored; this is what it says about it.

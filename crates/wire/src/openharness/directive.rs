@@ -8,7 +8,7 @@ use super::payload::{self, TextFormat};
 use super::shape::{ApprovalGate, FlattenedShape as _, StartDeadline, record, words};
 
 words! {
-    /// How urgent a directive is; it changes no order.
+    /// Urgency of a directive; it changes no order.
     pub enum DirectivePriority as "priority" {
         /// Less than usual.
         Low = "low",
@@ -24,15 +24,15 @@ words! {
 words! {
     /// Whether a directive waits for the one before it.
     pub enum DirectiveExecution as "execution" {
-        /// It does.
+        /// The directive waits for the one before it.
         Sequential = "sequential",
-        /// It may run beside its neighbors that may too.
+        /// The directive may run beside its neighbors that may too.
         Parallel = "parallel",
     } else Sequential
 }
 
 words! {
-    /// How much harm a directive can do.
+    /// Harm that a directive can do.
     pub enum RiskTier as "riskTier" {
         /// None.
         Safe = "safe",
@@ -44,21 +44,21 @@ words! {
 }
 
 record! {
-    /// What the engine asks a shell to do or to show.
+    /// Order to a shell, to do or to show something.
     pub struct Directive as "actionDirective" {
-        /// What is to be done.
+        /// Type of the action.
         action_type: ActionType = "action_type",
-        /// How urgent it is.
+        /// Urgency.
         priority: Option<DirectivePriority> = "priority",
         /// Whether it waits for the one before it.
         execution: Option<DirectiveExecution> = "execution",
-        /// How much harm it can do.
+        /// Harm that it can do.
         risk_tier: Option<RiskTier> = "risk_tier",
         /// Whether the user must agree first.
         requires_user_approval: ApprovalGate = "requires_user_approval",
         /// Milliseconds from its arrival after which it may no longer begin.
         deadline_ms: Option<StartDeadline> = "deadline_ms",
-        /// What the type needs to know.
+        /// Arguments of the type.
         payload: Option<JsonObject> = "payload",
         /// Data of vendors, by reverse domain name.
         extensions: Option<DirectiveExtensions> = "extensions",
@@ -68,7 +68,7 @@ record! {
 record! {
     /// Extensions of a directive. Those of others are kept.
     pub struct DirectiveExtensions as "directiveExtensions" {
-        /// What bridle says about a directive beyond version 1.
+        /// Fields of bridle beyond version 1.
         bridle: Option<DirectiveBridle> = "dev.bridle",
         ..rest
     }
@@ -79,7 +79,7 @@ words! {
     pub enum ResultWish as "resultWish" {
         /// The run does not go on without it.
         Required = "required",
-        /// It is taken.
+        /// The engine takes a result and does not wait for it.
         Optional = "optional",
         /// Nobody looks at it.
         None = "none",
@@ -87,17 +87,17 @@ words! {
 }
 
 words! {
-    /// When a streamed directive may begin.
+    /// Moment from which a streamed directive may begin.
     pub enum StreamCommit as "commit" {
         /// As soon as it is complete.
         Early = "early",
-        /// When the whole answer is there and says success.
+        /// The whole answer is there and reports success.
         Final = "final",
     } else Final
 }
 
 record! {
-    /// What bridle says about a directive beyond version 1.
+    /// Fields of bridle in a directive, beyond version 1.
     pub struct DirectiveBridle as "directiveBridle" {
         /// Names the directive, for its result.
         directive_id: Option<DirectiveId> = "directive_id",
@@ -105,7 +105,7 @@ record! {
         result: Option<ResultWish> = "result",
         /// Directives that must have been completed first.
         depends_on: Vec<DirectiveId> = "depends_on",
-        /// When it may begin while it is streamed.
+        /// Moment from which it may begin while it is streamed.
         commit: Option<StreamCommit> = "commit",
         ..rest
     }

@@ -11,13 +11,13 @@ use super::shape::{ApprovalGate, record};
 use super::version::ProtocolVersion;
 
 record! {
-    /// What an engine says about itself.
+    /// Self-description of an engine.
     pub struct DiscoveryDocument as "discovery" {
         /// Versions that it serves, one for each minor line.
         protocol_versions: Vec<ProtocolVersion> = "protocol_versions",
         /// The program.
         engine: EngineInfo = "engine",
-        /// What it offers.
+        /// Capabilities that it offers.
         capabilities: Capabilities = "capabilities",
         /// The types of directives that it sends.
         action_types: Vec<ActionInfo> = "action_types",
@@ -25,9 +25,9 @@ record! {
         error_codes: Vec<CodeText> = "error_codes",
         /// Profiles beyond version 1, such as `dev.bridle.sse.1`.
         profiles: Vec<Name> = "profiles",
-        /// What it takes.
+        /// Limits of requests.
         limits: DiscoveryLimits = "limits",
-        /// How it wants to be asked.
+        /// Ways of authentication.
         auth: AuthInfo = "auth",
     }
 }
@@ -35,9 +35,9 @@ record! {
 record! {
     /// The program that serves.
     pub struct EngineInfo as "engineInfo" {
-        /// Its name.
+        /// Name of the program.
         name: Name = "name",
-        /// Its version.
+        /// Version of the program.
         version: Label = "version",
     }
 }
@@ -47,7 +47,7 @@ record! {
     pub struct ActionInfo as "actionInfo" {
         /// The type.
         action_type: ActionType = "type",
-        /// How much harm it can do.
+        /// Harm that it can do.
         risk_tier: RiskTier = "risk_tier",
         /// Whether the user must agree first.
         requires_user_approval: ApprovalGate = "requires_user_approval",
@@ -57,7 +57,7 @@ record! {
 }
 
 record! {
-    /// What an engine takes.
+    /// Limits of the requests that an engine takes.
     pub struct DiscoveryLimits as "discoveryLimits" {
         /// Bytes of a message.
         max_body_bytes: u64 = "max_body_bytes",
@@ -75,7 +75,7 @@ record! {
 }
 
 record! {
-    /// How an engine wants to be asked.
+    /// Ways of authentication that an engine accepts.
     pub struct AuthInfo as "authInfo" {
         /// Schemes of the transport, such as `bearer`; none where none is needed.
         schemes: Vec<Name> = "schemes",

@@ -13,7 +13,7 @@ use super::json::{JsonNode, unescape_checked};
 use super::limits::MAX_VERSION;
 use super::request::RequestMessage;
 
-/// What an answer repeats of its request.
+/// Fields of a request that its answer repeats.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RequestEcho {
     /// The id of the request.
@@ -35,7 +35,7 @@ impl RequestEcho {
         }
     }
 
-    /// The same of a message that was read whole.
+    /// Echo of a message that was read whole.
     pub(super) fn of_request(request: &RequestMessage) -> Self {
         RequestEcho {
             request_id: request.request_id.clone(),
@@ -74,11 +74,11 @@ fn version(text: String) -> Option<Cow<'static, str>> {
 /// The keys to look for, in the order of the fields.
 const KEYS: [&str; 3] = ["request_id", "correlation_id", "protocol_version"];
 
-/// What is known about a key.
+/// Knowledge about a key while a text is skimmed.
 enum EchoValue {
     Nothing,
     Text(String),
-    /// It is no string, or came twice.
+    /// The value is no string, or the key came twice.
     Undecided,
 }
 

@@ -93,7 +93,7 @@ macro_rules! events {
 events! {
     /// The stream begins.
     StreamOpen = "open",
-    /// Something is under way.
+    /// Report of work under way.
     StreamProgress = "progress",
     /// A directive begins.
     DirectiveStart = "directive.start",
@@ -101,7 +101,7 @@ events! {
     DirectiveDelta = "directive.delta",
     /// A directive is complete.
     DirectiveDone = "directive.done",
-    /// What it has cost so far.
+    /// Cost so far.
     RunUsage = "usage",
     /// The answer; the stream ends.
     StreamFinal = "final",
@@ -148,17 +148,17 @@ record! {
         protocol_version: ProtocolVersion = "protocol_version",
         /// The run.
         run_id: RunId = "run_id",
-        /// What this engine offers.
+        /// Capabilities that this engine offers.
         supported_capabilities: Option<Arc<Capabilities>> = "supported_capabilities",
-        /// What the shell asked for and does not get.
+        /// Capabilities that the shell asked for and does not get.
         capability_denials: Vec<CapabilityDenial> = "capability_denials",
-        /// How the stream can be taken up again.
+        /// Terms for resuming the stream.
         resume: Option<StreamResume> = "resume",
     }
 }
 
 record! {
-    /// How a stream can be taken up again.
+    /// Terms for resuming a stream.
     pub struct StreamResume as "resume" {
         /// Milliseconds for which its events are kept.
         ttl_ms: u64 = "ttl_ms",
@@ -166,7 +166,7 @@ record! {
 }
 
 record! {
-    /// Something is under way. For display only.
+    /// Report of work under way. For display only.
     pub struct StreamProgress as "eventProgress" {
         /// The stream.
         stream_id: StreamId = "stream_id",
@@ -174,9 +174,9 @@ record! {
         seq: u64 = "seq",
         /// The id of the request, if it had one.
         request_id: Option<RequestId> = "request_id",
-        /// What is under way.
+        /// Name of the work.
         label: String = "label",
-        /// How much of it is done, from 0 to 1.
+        /// Share that is done, from 0 to 1.
         fraction: Option<JsonNumber> = "fraction",
         /// Names the step.
         step_id: Option<Label> = "step_id",
@@ -212,11 +212,11 @@ record! {
         request_id: Option<RequestId> = "request_id",
         /// The directive.
         directive_id: DirectiveId = "directive_id",
-        /// Where in the payload: a JSON Pointer under `/payload`.
+        /// JSON Pointer of the place in the payload, under `/payload`.
         path: String = "path",
-        /// What is added to the string there.
+        /// Text to append to the string there.
         append: Option<String> = "append",
-        /// What is put there.
+        /// Value to put there.
         value: Option<Json> = "value",
     }
 }
@@ -238,7 +238,7 @@ record! {
 }
 
 record! {
-    /// What the run has cost so far.
+    /// Cost of the run so far.
     pub struct RunUsage as "eventUsage" {
         /// The stream.
         stream_id: StreamId = "stream_id",

@@ -38,7 +38,7 @@ impl CancelAccepted {
 record! {
     /// An upload that can be referred to.
     pub struct AttachmentStored as "attachmentStored" {
-        /// What to put into `attachments`.
+        /// Reference to put into `attachments`.
         ref_id: RefId = "ref_id",
         /// Bytes it has.
         size_bytes: u64 = "size_bytes",
@@ -46,13 +46,13 @@ record! {
         sha256: Name = "sha256",
         /// The type of its content.
         mime_type: Label = "mime_type",
-        /// When it is deleted.
+        /// Time of deletion.
         expires_at: Timestamp = "expires_at",
     }
 }
 
 record! {
-    /// How the engine is.
+    /// Health of the engine.
     pub struct EngineHealth as "health" {
         /// `ok`, while it serves.
         status: Name = "status",

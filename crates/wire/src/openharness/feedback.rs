@@ -6,15 +6,15 @@ use super::json::{Json, JsonObject};
 use super::shape::{record, words};
 
 words! {
-    /// How a directive ended.
+    /// End of a directive.
     pub enum DirectiveOutcome as "outcome" {
-        /// It was carried out.
+        /// The directive was carried out.
         Completed = "completed",
-        /// It was begun and did not work.
+        /// The directive was begun and did not work.
         Failed = "failed",
         /// The user or a rule said no.
         Rejected = "rejected",
-        /// Its deadline passed first.
+        /// The deadline passed first.
         Expired = "expired",
         /// The shell does not know its type.
         SkippedUnknown = "skipped_unknown",
@@ -22,13 +22,13 @@ words! {
         SkippedDenied = "skipped_denied",
         /// An earlier one ended badly.
         NotAttempted = "not_attempted",
-        /// It was called off.
+        /// The directive was called off.
         Canceled = "cancelled",
     } else Failed
 }
 
 words! {
-    /// Who decided.
+    /// Maker of a decision.
     pub enum DecisionMaker as "decider" {
         /// The user.
         User = "user",
@@ -38,27 +38,27 @@ words! {
 }
 
 record! {
-    /// What became of a directive.
+    /// Result of a directive.
     pub struct DirectiveResult as "directiveResult" {
         /// The directive.
         directive_id: DirectiveId = "directive_id",
-        /// How it ended.
+        /// End of the directive.
         outcome: DirectiveOutcome = "outcome",
-        /// What it gave.
+        /// Output of the directive.
         output: Option<Json> = "output",
-        /// What went wrong.
+        /// Error of the directive.
         error: Option<ResultError> = "error",
-        /// What the user, or a rule, decided.
+        /// Decision of the user, or of a rule.
         decision: Option<UserDecision> = "decision",
-        /// When it began, in milliseconds since 1970.
+        /// Time of its start, in milliseconds since 1970.
         started_ms: Option<u64> = "started_ms",
-        /// When it ended, in milliseconds since 1970.
+        /// Time of its end, in milliseconds since 1970.
         finished_ms: Option<u64> = "finished_ms",
     }
 }
 
 record! {
-    /// What went wrong with a directive.
+    /// Error of a directive.
     pub struct ResultError as "resultError" {
         /// A code that programs compare.
         code: CodeText = "code",
@@ -68,9 +68,9 @@ record! {
 }
 
 record! {
-    /// What the user, or a rule, decided about a directive.
+    /// Decision of the user, or of a rule, about a directive.
     pub struct UserDecision as "decision" {
-        /// Who decided.
+        /// Maker of the decision.
         by: DecisionMaker = "by",
         /// The option that was chosen.
         option_id: Option<OptionId> = "option_id",

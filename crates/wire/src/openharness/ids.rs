@@ -45,11 +45,11 @@ text! {
     ContinuationToken: 0..=MAX_TOKEN, hidden
 }
 text! {
-    /// What the user wants, in words.
+    /// Wish of the user, in words.
     UserIntent: 0..=usize::MAX, hidden
 }
 text! {
-    /// Something that a device says about itself or its screen.
+    /// Statement of a device about itself or its screen.
     StateText: 0..=usize::MAX, hidden
 }
 text! {
@@ -93,7 +93,7 @@ text! {
     StreamId: 1..=MAX_ID, shown
 }
 text! {
-    /// What a directive asks for, such as `render_message`; compared exactly.
+    /// Type of a directive, such as `render_message`; compared exactly.
     ActionType: 1..=MAX_ID, shown
 }
 text! {

@@ -40,7 +40,7 @@ pub struct MessageLimits {
     pub values: usize,
     /// Decoded bytes of one inline blob; over it, `embedded_blob`.
     pub inline_blob: usize,
-    /// What becomes of nulls and unknown words.
+    /// Treatment of nulls and unknown words.
     pub mode: ReadMode,
 }
 

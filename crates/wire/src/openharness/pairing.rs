@@ -7,7 +7,7 @@ use super::shape::record;
 record! {
     /// Asks for a code.
     pub struct PairCreate as "pairCreate" {
-        /// What the device is called.
+        /// Name of the device.
         device_name: Option<Label> = "device_name",
     }
 }
@@ -15,19 +15,19 @@ record! {
 record! {
     /// The code to show, and what the device needs to poll.
     pub struct PairCreated as "pairCreated" {
-        /// What the operator types.
+        /// Code that the operator types.
         code: Secret = "code",
         /// Names the pairing.
         pairing_id: Name = "pairing_id",
-        /// When the code ends, in seconds since 1970.
+        /// End of the code, in seconds since 1970.
         expires_at: u64 = "expires_at",
-        /// The same, in seconds from now.
+        /// End of the code, in seconds from now.
         expires_in_sec: u64 = "expires_in_sec",
-        /// What proves that the device polls for itself.
+        /// Secret that proves that the device polls for itself.
         device_secret: Option<Secret> = "device_secret",
         /// Seconds to wait between two polls.
         interval_sec: Option<u64> = "interval_sec",
-        /// Where the operator confirms.
+        /// Page on which the operator confirms.
         verification_uri: Option<Label> = "verification_uri",
     }
 }
@@ -35,7 +35,7 @@ record! {
 record! {
     /// An operator confirms a code.
     pub struct PairConfirm as "pairConfirm" {
-        /// What the device shows.
+        /// Code that the device shows.
         code: Secret = "code",
         /// The tenant; that of the operator, if it is not said.
         tenant_id: Option<TenantId> = "tenant_id",
@@ -53,7 +53,7 @@ record! {
         status: Name = "status",
         /// The device.
         device_id: Name = "device_id",
-        /// Its tenant.
+        /// Tenant of the device.
         tenant_id: Option<TenantId> = "tenant_id",
     }
 }
@@ -63,7 +63,7 @@ record! {
     pub struct PairPoll as "pairPoll" {
         /// The pairing.
         pairing_id: Name = "pairing_id",
-        /// What proves that the device polls for itself.
+        /// Secret that proves that the device polls for itself.
         device_secret: Secret = "device_secret",
     }
 }
@@ -71,7 +71,7 @@ record! {
 record! {
     /// The token, exactly once.
     pub struct PairGranted as "pairGranted" {
-        /// What the device sends as its bearer token.
+        /// Bearer token of the device.
         access_token: Secret = "access_token",
         /// The session of the login.
         session_id: Option<LoginSessionId> = "session_id",
@@ -79,11 +79,11 @@ record! {
         credential_ref: Option<CredentialRef> = "credential_ref",
         /// The device.
         device_id: Name = "device_id",
-        /// Its tenant.
+        /// Tenant of the token.
         tenant_id: Option<TenantId> = "tenant_id",
         /// Seconds until the token ends.
         expires_in_sec: Option<u64> = "expires_in_sec",
-        /// What gets a new token.
+        /// Token that gets a new access token.
         refresh_token: Option<Secret> = "refresh_token",
     }
 }
@@ -91,7 +91,7 @@ record! {
 record! {
     /// The pairing is not done yet: `pending`, or asked for too often: `slow_down`.
     pub struct PairStatus as "pairStatus" {
-        /// Where it stands.
+        /// State of the pairing.
         status: Name = "status",
     }
 }
@@ -99,7 +99,7 @@ record! {
 record! {
     /// The device renews its token.
     pub struct PairRefresh as "pairRefresh" {
-        /// What it got with the token that ends; good once.
+        /// Refresh token that came with the token that ends; good once.
         refresh_token: Secret = "refresh_token",
     }
 }
@@ -113,13 +113,13 @@ record! {
 }
 
 record! {
-    /// Why a pairing call failed.
+    /// Reason why a pairing call failed.
     pub struct PairError as "pairError" {
         /// A code that programs compare.
         error: CodeText = "error",
         /// Fields that are missing.
         need: Vec<Name> = "need",
-        /// What to do about it.
+        /// Advice on what to do.
         hint: Option<String> = "hint",
     }
 }

@@ -19,7 +19,7 @@ pub const REQUEST_APPROVAL: &str = "request_approval";
 pub const NOOP: &str = "noop";
 
 words! {
-    /// How a text is written.
+    /// Format of a text.
     pub enum TextFormat as "format" {
         /// As it is.
         Plain = "plain",
@@ -33,9 +33,9 @@ record! {
     pub struct RenderMessage as "renderMessagePayload" {
         /// The text.
         text: String = "text",
-        /// The same text, for shells that look here.
+        /// Copy of the text, for shells that look here.
         message: Option<String> = "message",
-        /// How it is written.
+        /// Format of the text.
         format: Option<TextFormat> = "format",
         /// A text for shells that cannot show it.
         fallback_message: Option<String> = "fallback_message",
@@ -47,7 +47,7 @@ record! {
     pub struct RenderUi as "renderUiPayload" {
         /// The component of the shell.
         component: Name = "component",
-        /// What it shows.
+        /// Data to show.
         data: Option<Json> = "data",
         /// A text for shells that do not have it.
         fallback_message: Option<String> = "fallback_message",
@@ -61,9 +61,9 @@ record! {
         keys: Option<String> = "macro",
         /// The steps to take.
         steps: Vec<Json> = "steps",
-        /// Where.
+        /// Target of the action.
         target: Option<String> = "target",
-        /// What the user is told about it.
+        /// Summary for the user.
         summary: Option<String> = "summary",
         /// A text for shells that cannot do it.
         fallback_message: Option<String> = "fallback_message",
@@ -73,13 +73,13 @@ record! {
 record! {
     /// The payload of `noop`.
     pub struct Noop as "noopPayload" {
-        /// Why nothing is to be done.
+        /// Reason for doing nothing.
         reason: Option<String> = "reason",
     }
 }
 
 words! {
-    /// What choosing an option means.
+    /// Meaning of an option.
     pub enum OptionKind as "optionKind" {
         /// Yes, this time.
         AllowOnce = "allow_once",
@@ -97,19 +97,19 @@ record! {
     pub struct ApprovalOption as "approvalOption" {
         /// Names it in the decision.
         option_id: OptionId = "option_id",
-        /// What the user reads.
+        /// Label that the user reads.
         label: String = "label",
-        /// What choosing it means.
+        /// Meaning of the option.
         kind: OptionKind = "kind",
     }
 }
 
 record! {
-    /// What an approval is about.
+    /// Subject of an approval.
     pub struct ApprovalSubject as "approvalSubject" {
         /// The type of what will be done.
         action_type: ActionType = "action_type",
-        /// What will be done, in words.
+        /// Summary of what will be done.
         summary: Option<String> = "summary",
         /// A digest of exactly what will be done.
         payload_digest: Option<String> = "payload_digest",
@@ -127,15 +127,15 @@ record! {
         message: String = "message",
         /// A text for shells that cannot ask.
         fallback_message: Option<String> = "fallback_message",
-        /// How much harm what is asked for can do.
+        /// Harm that the action can do.
         risk_tier: Option<RiskTier> = "risk_tier",
         /// The answers to choose from.
         options: Vec<ApprovalOption> = "options",
-        /// What it is about.
+        /// Subject of the approval.
         subject: Option<ApprovalSubject> = "subject",
-        /// What else the answer may hold.
+        /// Schema of further answers.
         response_schema: Option<JsonObject> = "response_schema",
-        /// When the question ends.
+        /// End of the question.
         expires_at: Option<Timestamp> = "expires_at",
     }
 }

@@ -21,7 +21,7 @@ use super::version::{ProtocolVersion, VersionService};
 pub struct ReceivedRequest {
     /// The request.
     pub message: RequestMessage,
-    /// What the answer repeats.
+    /// Fields that the answer repeats.
     pub echo: RequestEcho,
     /// Whether the shell speaks a newer version than bridle.
     pub service: VersionService,
@@ -41,7 +41,7 @@ impl RequestFingerprint {
     }
 }
 
-/// Why a message cannot be carried out.
+/// Reason why a message cannot be carried out.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RequestRefusal {
     /// The bytes are not JSON as it must be.
@@ -101,9 +101,9 @@ impl RequestRefusal {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{refusal}")]
 pub struct RefusedMessage {
-    /// Why.
+    /// Reason for the refusal.
     pub refusal: RequestRefusal,
-    /// What the answer repeats.
+    /// Fields that the answer repeats.
     pub echo: RequestEcho,
 }
 
@@ -117,7 +117,7 @@ impl RefusedMessage {
 /// Reads a request.
 ///
 /// # Errors
-/// It is broken, not of its shape, of another major version, holds a file, or asks for nothing.
+/// The message is broken, not of its shape, of another major version, holds a file, or asks for nothing.
 pub fn receive(
     bytes: &[u8],
     limits: &MessageLimits,
@@ -130,7 +130,7 @@ pub fn receive(
 /// has one, is not looked at.
 ///
 /// # Errors
-/// It is broken, or not of its shape.
+/// The bytes are no JSON, or not of the shape.
 pub fn read<T: JsonShape>(bytes: &[u8], limits: &MessageLimits) -> Result<T, Box<RefusedMessage>> {
     let document = document(bytes, limits)?;
     let root = document.root();
@@ -141,7 +141,7 @@ pub fn read<T: JsonShape>(bytes: &[u8], limits: &MessageLimits) -> Result<T, Box
 /// Reads an answer of an engine.
 ///
 /// # Errors
-/// It is broken, not of its shape, or of another major version.
+/// The answer is broken, not of its shape, or of another major version.
 pub fn read_response(
     bytes: &[u8],
     limits: &MessageLimits,
@@ -204,7 +204,7 @@ fn typed(
     Ok((request, service))
 }
 
-/// What becomes of the version, before anything else is looked at.
+/// Judges the version, before anything else is looked at.
 fn served(message: JsonNode<'_>, at: &ReadPosition<'_>) -> Result<VersionService, RequestRefusal> {
     let version: ProtocolVersion = at.field(at.object(message)?, "protocol_version")?;
     match version.service() {

@@ -20,7 +20,7 @@ record! {
         request_id: Option<RequestId> = "request_id",
         /// Names the trace that this request belongs to; the answer repeats it.
         correlation_id: Option<CorrelationId> = "correlation_id",
-        /// What the shell can do and asks for.
+        /// Capabilities that the shell has and asks for.
         capabilities: Option<Capabilities> = "capabilities",
         /// The question.
         request: RequestBody = "request",
@@ -32,7 +32,7 @@ record! {
     pub struct RequestBody as "requestPayload" {
         /// References to an identity that the transport has established.
         auth: Option<IdentityRefs> = "auth",
-        /// What is asked, by whom, where.
+        /// Question, asker and surroundings.
         context: Option<RequestContext> = "context",
         /// Data of vendors, by reverse domain name.
         extensions: Option<JsonObject> = "extensions",
@@ -52,15 +52,15 @@ record! {
 }
 
 record! {
-    /// What is asked, by whom, where.
+    /// Question, asker and surroundings of a request.
     pub struct RequestContext as "context" {
         /// The conversation that this belongs to; without one, nothing is remembered.
         session_id: Option<SessionId> = "session_id",
         /// A thread within the session.
         conversation_id: Option<ConversationId> = "conversation_id",
-        /// What the user wants, in words.
+        /// Wish of the user, in words.
         user_intent: Option<UserIntent> = "user_intent",
-        /// What the shell knows about the task.
+        /// Hints of the shell about the task.
         task_hint: Option<TaskHint> = "task_hint",
         /// The step of an earlier run that is to go on.
         continuation: Option<RunContinuation> = "continuation",
@@ -76,7 +76,7 @@ record! {
 }
 
 record! {
-    /// What the shell knows about the task. Other fields are kept.
+    /// Hints of the shell about the task. Other fields are kept.
     pub struct TaskHint as "taskHint" {
         /// The procedure to follow.
         sop_id: Option<SopId> = "sop_id",
@@ -97,13 +97,13 @@ record! {
         sop_id: Option<SopId> = "sop_id",
         /// The token of the next step.
         continuation_token: Option<ContinuationToken> = "continuation_token",
-        /// When the token ends; said by the engine, ignored in a request.
+        /// End of the token; set by the engine, ignored in a request.
         expires_at: Option<Timestamp> = "expires_at",
     }
 }
 
 words! {
-    /// How carefully a state is to be handled.
+    /// Care with which a state is to be handled.
     pub enum PrivacyTier as "privacyTier" {
         /// Safe to log.
         Public = "public",
@@ -117,7 +117,7 @@ words! {
 record! {
     /// The state of the device. Other fields are kept, under the same tier.
     pub struct EnvironmentState as "environmentState" {
-        /// How carefully all of it is to be handled.
+        /// Care with which all of it is to be handled.
         privacy_tier: Option<PrivacyTier> = "privacy_tier",
         /// The operating system.
         os: Option<StateText> = "os",
@@ -139,11 +139,11 @@ impl EnvironmentState {
 record! {
     /// A reference to a file.
     pub struct AttachmentRef as "attachmentRef" {
-        /// Something that was uploaded before.
+        /// Reference to an earlier upload.
         ref_id: Option<RefId> = "ref_id",
-        /// Where it can be fetched.
+        /// Address to fetch the file from.
         uri: Option<Address> = "uri",
-        /// Something that both sides know.
+        /// Name that both sides know.
         asset_id: Option<RefId> = "asset_id",
         /// The type of its content.
         mime_type: Option<Label> = "mime_type",
@@ -159,9 +159,9 @@ record! {
 record! {
     /// The program that asks.
     pub struct ShellIdentity as "shellIdentity" {
-        /// Its family, such as `im_bot`.
+        /// Family of the shell, such as `im_bot`.
         shell_kind: Option<ShellKind> = "shell_kind",
-        /// Its version.
+        /// Version of the shell.
         shell_version: Option<Label> = "shell_version",
         /// The language of its user, such as `zh-CN`.
         locale: Option<Label> = "locale",
@@ -173,16 +173,16 @@ record! {
 record! {
     /// Extensions of a context. Those of others are kept.
     pub struct ContextExtensions as "contextExtensions" {
-        /// What shells say to bridle beyond version 1.
+        /// Fields for bridle beyond version 1.
         bridle: Option<ContextBridle> = "dev.bridle",
         ..rest
     }
 }
 
 record! {
-    /// What shells say to bridle beyond version 1.
+    /// Fields for bridle in a context, beyond version 1.
     pub struct ContextBridle as "contextBridle" {
-        /// What became of the directives of the last answer.
+        /// Results of the directives of the last answer.
         directive_results: Vec<DirectiveResult> = "directive_results",
         /// Milliseconds after which the shell no longer waits.
         timeout_ms: Option<u64> = "timeout_ms",

@@ -23,9 +23,9 @@ record! {
         correlation_id: Option<CorrelationId> = "correlation_id",
         /// Versions that this engine serves, one for each minor line.
         supported_protocol_versions: Vec<ProtocolVersion> = "supported_protocol_versions",
-        /// What this engine offers.
+        /// Capabilities that this engine offers.
         supported_capabilities: Option<Arc<Capabilities>> = "supported_capabilities",
-        /// What the shell asked for and does not get.
+        /// Capabilities that the shell asked for and does not get.
         capability_denials: Vec<CapabilityDenial> = "capability_denials",
         /// The answer.
         response: ResponseBody = "response",
@@ -35,9 +35,9 @@ record! {
 words! {
     /// Whether the request was carried out.
     pub enum ResponseStatus as "status" {
-        /// It was.
+        /// The request was carried out.
         Success = "success",
-        /// It was not.
+        /// The request was not carried out.
         Error = "error",
     } else Error
 }
@@ -49,9 +49,9 @@ record! {
         status: ResponseStatus = "status",
         /// Milliseconds that the engine took.
         engine_latency_ms: Option<AnswerLatency> = "engine_latency_ms",
-        /// What the shell is to do, in order.
+        /// Directives for the shell, in order.
         action_directives: Vec<Directive> = "action_directives",
-        /// Why it was not carried out.
+        /// Reason why it was not carried out.
         error: Option<ErrorObject> = "error",
         /// The step that can go on from here.
         continuation: Option<RunContinuation> = "continuation",
@@ -61,7 +61,7 @@ record! {
 }
 
 record! {
-    /// Why a request was not carried out.
+    /// Reason why a request was not carried out.
     pub struct ErrorObject as "errorObject" {
         /// A code that programs compare.
         code: CodeText = "code",
@@ -77,14 +77,14 @@ record! {
 record! {
     /// Extensions of an answer. Those of others are kept.
     pub struct ResponseExtensions as "responseExtensions" {
-        /// What bridle says beyond version 1.
+        /// Fields of bridle beyond version 1.
         bridle: Option<ResponseBridle> = "dev.bridle",
         ..rest
     }
 }
 
 record! {
-    /// What bridle says in an answer beyond version 1.
+    /// Fields of bridle in an answer, beyond version 1.
     pub struct ResponseBridle as "responseBridle" {
         /// The step that can go on from here, where every shell may look for it.
         continuation: Option<RunContinuation> = "continuation",

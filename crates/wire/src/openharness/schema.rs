@@ -15,7 +15,7 @@ use super::request::RequestMessage;
 use super::response::ResponseMessage;
 use super::shape::{JsonShape, ReadMode};
 
-/// Who sends.
+/// Sender of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SchemaDirection {
     /// From a shell to the engine.
@@ -119,14 +119,14 @@ fn responses(book: &mut SchemaBook) -> Json {
     ResponseMessage::schema(book)
 }
 
-/// Where references of a schema that stands alone lead.
+/// Prefix of references in a schema that stands alone.
 const DEFINITIONS: &str = "#/$defs/";
 
 /// The definitions of a schema, collected while shapes are asked for theirs.
 #[derive(Debug)]
 pub struct SchemaBook {
     mode: ReadMode,
-    /// What a reference begins with, before the name.
+    /// Prefix of references, before the name.
     base: &'static str,
     definitions: BTreeMap<&'static str, Json>,
 }

@@ -23,7 +23,7 @@ pub use text::TextLengthError;
 pub(super) use text::text;
 pub(super) use words::words;
 
-/// What becomes of a `null` and of a word that is not in its list.
+/// Treatment of a `null` and of a word that is not in its list.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum ReadMode {
     /// `null` in an optional field counts as absent, an unknown word as the safest known one.
@@ -100,7 +100,7 @@ pub trait FlattenedShape: JsonShape {
     }
 }
 
-/// Where in a message a reader is, and how it is to read.
+/// Position of a reader in a message, and the mode in which it reads.
 #[derive(Debug)]
 pub struct ReadPosition<'a> {
     parent: Option<&'a ReadPosition<'a>>,
@@ -126,7 +126,7 @@ impl<'a> ReadPosition<'a> {
         ReadPosition { parent: None, step: PositionStep::Root, limits }
     }
 
-    /// How nulls and unknown words are taken.
+    /// Treatment of nulls and unknown words.
     pub fn mode(&self) -> ReadMode {
         self.limits.mode
     }
@@ -134,7 +134,7 @@ impl<'a> ReadPosition<'a> {
     /// Reads a field of an object.
     ///
     /// # Errors
-    /// It must be there and is not, or it is not of its shape.
+    /// A required field is missing, or it is not of its shape.
     pub fn field<T: JsonShape>(
         &self,
         object: JsonNode<'_>,
@@ -161,7 +161,7 @@ impl<'a> ReadPosition<'a> {
     /// Reads an element of an array.
     ///
     /// # Errors
-    /// It is not of its shape.
+    /// The element is not of its shape.
     pub fn item<T: JsonShape>(&self, node: JsonNode<'_>, index: usize) -> Result<T, ShapeError> {
         T::read(node, &self.below(PositionStep::Index(index)))
     }
@@ -174,7 +174,7 @@ impl<'a> ReadPosition<'a> {
     /// Checks that a node is an object.
     ///
     /// # Errors
-    /// It is not.
+    /// The value is no object.
     pub fn object<'d>(&self, node: JsonNode<'d>) -> Result<JsonNode<'d>, ShapeError> {
         if node.kind() == NodeKind::Object {
             Ok(node)
@@ -186,7 +186,7 @@ impl<'a> ReadPosition<'a> {
     /// Copies a value that is kept as it came.
     ///
     /// # Errors
-    /// It nests deeper than the limit.
+    /// The value nests deeper than the limit.
     pub fn keep(&self, node: JsonNode<'_>) -> Result<Json, ShapeError> {
         self.keep_below(self.level(), node)
     }
@@ -211,7 +211,7 @@ impl<'a> ReadPosition<'a> {
         kept.collect::<Result<_, _>>().map(JsonObject::checked)
     }
 
-    /// What is here is not what was expected, for another reason than its kind.
+    /// Always, with what was expected and what is there.
     pub fn invalid(&self, expected: impl Into<Cow<'static, str>>, got: &'static str) -> ShapeError {
         ShapeError { field: self.path(), expected: expected.into(), got }
     }
@@ -256,9 +256,9 @@ pub struct ShapeError {
     /// Keys and indices that lead to the fault, with dots between; empty for the message itself. The
     /// payload of the envelope is not named: `context.user_intent`.
     pub field: String,
-    /// What belongs there.
+    /// Expected content, in general terms.
     pub expected: Cow<'static, str>,
-    /// What is there, in general terms.
+    /// Actual content, in general terms.
     pub got: &'static str,
 }
 

@@ -49,7 +49,7 @@ record! {
         request_id: Option<RequestId> = "request_id",
         /// The step that goes on with them.
         continuation: Option<RunContinuation> = "continuation",
-        /// What became of the directives.
+        /// Results of the directives.
         directive_results: Vec<DirectiveResult> = "directive_results",
     }
 }
@@ -58,7 +58,7 @@ impl ShellFrame {
     /// Reads a frame.
     ///
     /// # Errors
-    /// It is broken, of no known type, or what it holds is refused.
+    /// The frame is broken, of no known type, or its content is refused.
     pub fn read(bytes: &[u8], limits: &MessageLimits) -> Result<Self, Box<RefusedMessage>> {
         let document = receive::document(bytes, limits)?;
         ShellFrame::of(document.root(), limits)

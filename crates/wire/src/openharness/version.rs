@@ -21,7 +21,7 @@ pub const MAJOR: u64 = 1;
 /// The highest minor version whose fields bridle knows.
 pub const MINOR: u64 = 0;
 
-/// The same form for schemas, spelled with ASCII digits.
+/// Form of a version for schemas, spelled with ASCII digits.
 const PATTERN: &str = r"^[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$";
 
 /// A version as it was written. Numbers that do not fit count as the largest that do.
@@ -36,7 +36,7 @@ pub struct ProtocolVersion {
     pub patch: u64,
 }
 
-/// What becomes of a message of a version.
+/// Service that a message of a version gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum VersionService {
     /// All its fields are known.
@@ -81,7 +81,7 @@ impl ProtocolVersion {
         &self.text
     }
 
-    /// The same, to keep.
+    /// Text of the version, to keep.
     pub(super) fn text(&self) -> Cow<'static, str> {
         self.text.clone()
     }
@@ -101,7 +101,7 @@ impl ProtocolVersion {
     }
 }
 
-/// What stands before the mark, and behind it if it is there.
+/// Text before the mark, and behind it if the mark is there.
 fn split(text: &str, mark: char) -> (&str, Option<&str>) {
     text.split_once(mark).map_or((text, None), |(before, behind)| (before, Some(behind)))
 }

@@ -9,7 +9,7 @@ use crate::OacpCode;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct CallerMillis(pub u64);
 
-/// What one connection may keep here.
+/// Limits of the unfinished payloads of one connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AssemblerLimits {
     /// The largest whole payload, in bytes of text.
@@ -45,7 +45,7 @@ pub struct ReceivedPart<'d> {
     pub data: &'d str,
 }
 
-/// What a part made of its payload.
+/// Effect of a part on its payload.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AssemblyStep {
     /// More parts are missing.
@@ -54,7 +54,7 @@ pub enum AssemblyStep {
     Whole(String),
 }
 
-/// Why a part was refused; its payload is forgotten.
+/// Reason why a part was refused; its payload is forgotten.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PartError {
     /// The numbers make no sense.
@@ -76,9 +76,9 @@ pub enum PartError {
     /// The number of parts changed.
     #[error("expected `{expected}` parts as said before, got `{of}`")]
     CountChanged {
-        /// What the first part said.
+        /// Number of parts that the first part announced.
         expected: u32,
-        /// What this part says.
+        /// Number of parts that this part announces.
         of: u32,
     },
     /// More parts than we take.
@@ -86,7 +86,7 @@ pub enum PartError {
     TooManyParts {
         /// Our limit.
         max: u32,
-        /// What the part says.
+        /// Number of parts that the part announces.
         of: u32,
     },
     /// More text than we take.

@@ -9,7 +9,7 @@ use bridle_sexp::Node;
 
 use super::{PartsId, ReceivedPart};
 
-/// What a message with `:part` says.
+/// Content of a message with `:part`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PartMessage<'t> {
     /// A part of a payload.

@@ -8,7 +8,7 @@ use super::ConnectionNonce;
 /// The version that a client claims by answering.
 const VERSION: i64 = 2;
 
-/// What `:auth (:hmac 2 :key ID :nonce N :answer N)` in a hello's payload says.
+/// Content of `:auth (:hmac 2 :key ID :nonce N :answer N)` in a hello's payload.
 #[derive(Debug)]
 pub(super) struct AuthClaim {
     /// The name of the client's key.

@@ -40,7 +40,7 @@ impl fmt::Display for KeyId {
     }
 }
 
-/// Why a key, a set of keys or a nonce was refused.
+/// Reason why a key, a set of keys or a nonce was refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum KeyError {
     /// The secret is too short for a server.
@@ -105,7 +105,7 @@ impl SigningKey {
         String::from_utf8_lossy(&digits).into_owned()
     }
 
-    /// Tells whether `signature` is what [`Key::sign_text`] gives for this text.
+    /// Tells whether `signature` is what [`SigningKey::sign_text`] gives for this text.
     pub fn has_signed_text(&self, purpose: &str, text: &str, signature: &str) -> bool {
         let mut seal = Seal::default();
         let is_seal = signature.len() == size_of::<SealText>()

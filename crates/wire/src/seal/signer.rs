@@ -4,7 +4,7 @@
 
 use super::{ConnectionNonce, DAEMON_MARK, FrameDirection, Header, Seal, SealText, SigningKey};
 
-/// What both sides of a version 2 connection know.
+/// Knowledge that both sides of a version 2 connection share.
 #[derive(Clone, Debug)]
 pub struct SealSession {
     /// The key that the client named.
@@ -59,7 +59,7 @@ impl FrameSigner {
         FrameSigner { version: SealVersion::One { key, is_daemon: true } }
     }
 
-    /// What stands before a payload that is signed, and is signed with it.
+    /// Prefix of a payload that is signed, and is signed with it.
     pub(crate) fn mark(&self) -> &'static str {
         match self.version {
             SealVersion::One { is_daemon: true, .. } => DAEMON_MARK,

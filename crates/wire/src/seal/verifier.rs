@@ -26,7 +26,7 @@ pub enum VersionOnePolicy {
     Refuse,
 }
 
-/// Who signed the last frame.
+/// Signer of the last frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FrameOrigin {
     /// A holder of this key, in version 1: perhaps long ago, since it can be sent again.
@@ -91,7 +91,7 @@ impl FrameVerifier {
         self.state = VerifierState::Two { session, direction: FrameDirection::FromServer, next: 0 };
     }
 
-    /// Who signed the last frame.
+    /// Signer of the last frame.
     pub fn origin(&self) -> Option<&FrameOrigin> {
         self.origin.as_ref()
     }
@@ -190,7 +190,7 @@ impl FrameVerifier {
         (claim.answer == server).then_some(SealSession { key, client: claim.nonce, server })
     }
 
-    /// The same for what a client sends: nothing that a server could have signed. The hello of an older
+    /// Verifies what a client sends in version 1: nothing that a server could have signed. The hello of an older
     /// server has no mark, so it is known by what it says.
     fn verify_v1_of_client(&self, seal: &Seal, payload: &[u8]) -> Option<FrameOrigin> {
         let is_own = payload.starts_with(DAEMON_MARK.as_bytes())

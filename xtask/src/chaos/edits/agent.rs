@@ -17,10 +17,10 @@ use super::user;
 /// Time for an answer: far above what is needed, so that only something that never ends reaches it.
 const PEACE: Duration = Duration::from_secs(120);
 
-/// What became of a request.
+/// Result of a request.
 pub(super) enum AgentAnswer {
     Done,
-    /// It was not done, for this reason.
+    /// The edit was refused, for this reason.
     Not(String),
 }
 
@@ -80,7 +80,7 @@ impl EditAgent {
     }
 }
 
-/// What takes the changes of a record back.
+/// Payload that undoes the changes of a record.
 pub(super) fn undo(record: u64) -> Value {
     let record = Value::int(i64::try_from(record).unwrap_or(i64::MAX));
     request(Value::plist([("action", Value::keyword("undo")), ("record", record)]))

@@ -13,14 +13,14 @@ use anyhow::{Context, Result, bail, ensure};
 use super::super::patience::BoundedWait;
 use super::super::random::SplitMix;
 
-/// How long what was saved may be out of sight: a daemon that dies while it puts a text back does so at
+/// Time for which saved text may be out of sight: a daemon that dies while it puts a text back does so at
 /// its next start.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Between two saves: no person is quicker.
 const PAUSE: Duration = Duration::from_millis(2);
 
-/// What the user wrote, line by line.
+/// Lines that the user wrote.
 pub(super) struct UserLines {
     files: Vec<Vec<String>>,
     pub(super) saves: u64,
@@ -146,7 +146,7 @@ impl UserLines {
     }
 }
 
-/// How a user saves.
+/// Way in which a user saves.
 #[derive(Clone, Copy)]
 enum SaveMethod {
     /// A new file in the place of the old one.
@@ -196,7 +196,7 @@ impl SaveMethod {
     }
 }
 
-/// Where Emacs says that it has a file.
+/// Path of the lock that Emacs makes for a file.
 fn lock(path: &Path) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     path.with_file_name(format!(".#{name}"))

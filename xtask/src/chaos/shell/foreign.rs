@@ -18,13 +18,13 @@ use super::{BELL, ChaosShell, ScheduleBoard, ShellPart, ShellSaying, saying};
 use crate::chaos::proxy::LoopbackProxy;
 use crate::console::root;
 
-/// How long one look at what the program tells may wait: short, for there are things to say too.
+/// Time that one look at the program's output may wait: short, for there are things to say too.
 const LOOK: Duration = Duration::from_millis(4);
 
 /// Lines that wait to be looked at; then the program waits.
 const WAITING: usize = 1024;
 
-/// Which client plays.
+/// Client that plays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ClientLanguage {
     Python,

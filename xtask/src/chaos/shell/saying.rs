@@ -8,7 +8,7 @@ use bridle_sexp::Value;
 use crate::chaos::random::SplitMix;
 use crate::chaos::script;
 
-/// What a saying is about: the first word of its text, which the scripted thinker understands.
+/// Subject of a saying: the first word of its text, which the scripted thinker understands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SayingKind {
     /// Answered at once.
@@ -77,7 +77,7 @@ pub(crate) struct ShellSaying {
     pub(crate) text: String,
     /// The connection on which it was said last.
     said_on: Option<u64>,
-    /// It was refused for now: not again before this instant.
+    /// Earliest moment of the next try, after a refusal for now.
     not_before: Option<Instant>,
     /// The number of its receipt.
     pub(crate) seq: Option<u64>,
@@ -121,7 +121,7 @@ impl ShellSaying {
         }
     }
 
-    /// What became of it so far, for people.
+    /// Fate of the saying so far, for people.
     pub(crate) fn fate(&self) -> String {
         match (self.said_on, self.seq, self.answer) {
             (None, ..) => format!("`{}` was not said", self.text),

@@ -3,7 +3,7 @@
 
 use super::changes::{ChangeCase, compared};
 
-/// How two texts differ.
+/// Difference between two texts.
 pub(super) enum TextDifference {
     None,
     Named(&'static str),
@@ -38,7 +38,7 @@ const NAMES: &[(&str, &str)] = &[
 /// Characters behind the time of a timestamp that Emacs can still move.
 const EMACS_STAMP_TAIL: usize = 16;
 
-/// What a name means.
+/// Meaning of a name.
 pub(super) fn meaning(name: &str) -> &'static str {
     NAMES.iter().find(|(known, _)| *known == name).map_or("", |(_, meaning)| meaning)
 }
@@ -91,7 +91,7 @@ fn same_but_cookies(left: &[Vec<u8>], right: &[Vec<u8>]) -> bool {
     masked(left) == masked(right)
 }
 
-/// What follows an opening bracket, without the numbers of a cookie.
+/// Text behind an opening bracket, without the numbers of a cookie.
 fn without_count(behind: &str) -> &str {
     let rest = behind.trim_start_matches(|letter: char| letter.is_ascii_digit());
     match rest.strip_prefix('/') {

@@ -58,7 +58,7 @@ const TITLES: &[&str] = &[
 
 const TAGS: &[&str] = &["home", "@work", "毎日", "a_b", "x1", "big#1", "p%"];
 
-/// What a case is made with.
+/// Source of random cases.
 pub(super) struct CaseMaker {
     random: SplitMix,
     /// The keywords of the text.
@@ -145,7 +145,7 @@ impl CaseMaker {
         self.text.matches('\n').count() + 1
     }
 
-    /// What stands before the first heading, and the options.
+    /// Writes the text before the first heading, and the options.
     fn head(&mut self) {
         let now = self.moment(true);
         let _ = write!(self.options, ":now \"[{now}]\"");
@@ -464,7 +464,7 @@ impl CaseMaker {
         format!("<{stamp}>")
     }
 
-    /// What is done to the heading.
+    /// Chooses an operation for the heading.
     fn operation(&mut self, number: u64) -> (&'static str, String) {
         // Every other one changes the state: that is where most happens.
         if number.is_multiple_of(2) {

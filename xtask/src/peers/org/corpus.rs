@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::console::{ProgramRun, VerbConsole, root};
 
-/// How many different files there must be for a verdict; a registry may no longer have some of the packages.
+/// Number of different files that a verdict needs; a registry may no longer have some of the packages.
 const FILES: usize = 500;
 
 /// Fetches what is missing and returns all Org files, each content once.
@@ -61,7 +61,7 @@ fn different(files: Vec<PathBuf>) -> Result<Vec<PathBuf>> {
     Ok(kept)
 }
 
-/// Where this machine gets packages of Debian from.
+/// Mirror from which this machine gets packages of Debian.
 fn mirror() -> Result<String> {
     let sites = ProgramRun::new("apt-get")
         .args(["indextargets", "--format", "$(SITE)", "Created-By: Packages", "Label: Debian"])

@@ -19,7 +19,7 @@ const BYTES_A_SECOND: u64 = 20_000;
 /// Memory that Emacs gets, in KiB.
 const MEMORY: &str = "8000000";
 
-/// What Emacs says of a file.
+/// View that Emacs has of a file.
 pub(super) enum EmacsView {
     /// One form for each node.
     Tree(Vec<String>),
@@ -29,7 +29,7 @@ pub(super) enum EmacsView {
     Endless,
 }
 
-/// What Emacs sees in the files, in their order.
+/// Views that Emacs has of the files, in their order.
 pub(super) fn trees(files: &[PathBuf]) -> Result<Vec<(PathBuf, EmacsView)>> {
     let mut all = Vec::with_capacity(files.len());
     let mut left = files;
@@ -49,7 +49,7 @@ pub(super) fn trees(files: &[PathBuf]) -> Result<Vec<(PathBuf, EmacsView)>> {
     Ok(all)
 }
 
-/// What Emacs makes of the changes in `vectors/org/edits`, one line for each.
+/// Results of Emacs for the changes in `vectors/org/edits`, one line for each.
 pub(super) fn edits() -> Result<String> {
     let out = root().join(format!("target/org-edits-{}.out", std::process::id()));
     ProgramRun::new("emacs")
@@ -61,7 +61,7 @@ pub(super) fn edits() -> Result<String> {
     Ok(printed)
 }
 
-/// What Emacs sees in the files up to the one that it did not end with, or to the last.
+/// Views of the files up to the one that Emacs did not end with, or to the last.
 fn read(files: &[PathBuf]) -> Result<Vec<(PathBuf, EmacsView)>> {
     let out = root().join(format!("target/org-tree-{}.out", std::process::id()));
     if out.exists() {

@@ -11,7 +11,7 @@ use crate::console::{VerbConsole, root};
 #[path = "../../../../crates/org/tests/it/lines.rs"]
 mod lines;
 
-/// How many texts are made.
+/// Number of texts to make.
 const TEXTS: u64 = 600;
 
 /// Lines of lists, which only mean something near each other.

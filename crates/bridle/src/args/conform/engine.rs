@@ -11,7 +11,7 @@ use crate::args::seconds;
 
 #[derive(Debug, Args)]
 pub(crate) struct ConformEngineArgs {
-    /// Where requests are posted, such as http://127.0.0.1:8788/v1/openharness
+    /// URL to post requests to, such as http://127.0.0.1:8788/v1/openharness
     #[arg(value_name = "URL", required_unless_present = "list")]
     pub(crate) url: Option<TargetUrl>,
     /// A bearer token: the first line of this file
@@ -20,13 +20,13 @@ pub(crate) struct ConformEngineArgs {
     /// A bearer token of somebody else, for what principals may not see of each other
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) token2_file: Option<PathBuf>,
-    /// What to say for a plain answer
+    /// Prompt that gets a plain answer
     #[arg(long, value_name = "TEXT", default_value = "help")]
     pub(crate) intent: String,
-    /// What to say to be asked for an approval
+    /// Prompt that leads to an approval
     #[arg(long, value_name = "TEXT")]
     pub(crate) intent_approval: Option<String>,
-    /// What to say for an answer that takes some seconds
+    /// Prompt that takes some seconds to answer
     #[arg(long, value_name = "TEXT")]
     pub(crate) intent_slow: Option<String>,
     /// An origin whose pages may ask, such as `https://app.example.org`

@@ -13,7 +13,7 @@ use crate::settings::{GivenFlags, ResolvedSettings};
 /// Asks for all sessions that the user may see.
 const SESSIONS: &str = "(:type :REQUEST :id 1 :target :system :payload (:action :sessions))";
 
-/// Where the daemon is found that lets its user forget sessions: on a Unix socket, the one that is
+/// Finds the daemon that lets its user forget sessions: on a Unix socket, the one that is
 /// checked or that of the settings. Nowhere, if there is none.
 fn own_daemon(checked: Option<&DaemonAddress>) -> Vec<DaemonTarget> {
     let socket = match checked {
@@ -34,7 +34,7 @@ fn own_daemon(checked: Option<&DaemonAddress>) -> Vec<DaemonTarget> {
 #[derive(Debug, Default)]
 pub(super) struct RunSessions {
     own: Vec<DaemonTarget>,
-    /// What the names begin with that the kit chose in this run, and in no other.
+    /// Prefix of the session names that the kit chose in this run, and in no other.
     prefix: String,
     heard: BTreeSet<String>,
 }

@@ -3,13 +3,12 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use bridle_daemon::preview_edit;
 use bridle_loop::PREPARED;
+use bridle_memex::{MemoryPreview, preview_edit};
 use bridle_sexp::Value;
 use bridle_shell::client::DaemonTarget;
 use bridle_shell::screen::local_minute;
 use bridle_shell::system::{self, SystemReply, SystemRequest};
-use bridle_store::memory::MemoryPreview;
 
 use super::super::approve;
 use super::super::confirm::confirm_unless;

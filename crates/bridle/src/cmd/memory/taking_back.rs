@@ -3,9 +3,9 @@
 
 use std::fmt::Write as _;
 
+use bridle_memex::{FileChange, LostLine, MemoryError, MemoryPreview, unified};
 use bridle_shell::screen::neutral_line;
 use bridle_shell::system::{self, SystemRequest};
-use bridle_store::memory::{FileChange, LostLine, MemoryError, MemoryPreview, unified};
 
 use super::super::confirm::confirm;
 use super::super::output::{print, print_styled};
@@ -59,7 +59,7 @@ pub(super) fn run(
     print(&if json { plan.to_json("done") } else { changed(&payload) })
 }
 
-/// What would change, and what would be lost by it.
+/// Changes that an undo would make, and lines that it would lose.
 struct TakeBackPlan {
     files: Vec<String>,
     diff: Vec<u8>,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bridle_history::policy_sets;
 use bridle_loop::{PolicyHash, SessionAccess};
-use bridle_store::{NewRecord, RecordAppend};
+use bridle_record::{NewRecord, RecordAppend};
 use bridle_wire::OacpCode;
 use bridle_wire::oacp::ErrorReply;
 use bridle_wire::oacp::hello::ShellRole;

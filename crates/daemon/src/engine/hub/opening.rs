@@ -7,9 +7,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use bridle_loop::ActuatorRef;
+use bridle_memex::{
+    EditorSlot, MemexFolder, MemexRules, MemexSetup, MemoryEditor, MemoryOptions, MemoryStore,
+    RollbackChoice, WatchState, is_in_clear,
+};
 use bridle_sexp::Value;
-use bridle_store::memex::{MemexFolder, is_in_clear};
-use bridle_store::memory::{MemoryOptions, MemoryStore};
 use bridle_wire::OacpCode;
 use bridle_wire::oacp::ErrorReply;
 
@@ -18,10 +20,9 @@ use super::super::context_query::invalid;
 use super::super::guard::protected;
 use super::super::unsaved_buffers::UnsavedBuffers;
 use super::Hub;
-use crate::config::{DaemonConfig, RollbackChoice};
+use crate::config::DaemonConfig;
 use crate::error::DaemonError;
-use crate::librarian::{MemexRules, MemexService, MemexSetup, WatchState};
-use crate::memory::{EditorSlot, MemoryEditor};
+use crate::memex_service::AsyncMemexService;
 
 /// What whoever names a file, or nothing, is told.
 const NO_FOLDER: &str = "expected the path of a folder, whole";
@@ -43,7 +44,7 @@ pub(super) struct EngineFiles {
 
 struct OpenedStores {
     memory: Arc<MemoryStore>,
-    librarian: Arc<MemexService>,
+    librarian: AsyncMemexService,
 }
 
 impl EngineFiles {
@@ -70,7 +71,7 @@ impl EngineFiles {
         self.open.get().map(|open| &open.memory)
     }
 
-    pub(super) fn librarian(&self) -> Option<&Arc<MemexService>> {
+    pub(super) fn librarian(&self) -> Option<&AsyncMemexService> {
         self.open.get().map(|open| &open.librarian)
     }
 
@@ -170,7 +171,7 @@ impl EngineFiles {
             clock: Box::new(move || clock.now()),
             watching: WatchState::default(),
         };
-        let librarian = MemexService::start(setup).map_err(DaemonError::Keeper)?;
+        let librarian = AsyncMemexService::start(setup).map_err(DaemonError::Keeper)?;
         let _ = self.open.set(OpenedStores { memory, librarian });
         Ok(())
     }

@@ -34,7 +34,7 @@ impl Hub {
         let look = async {
             self.recovered().await;
             let waiting =
-                self.readers.read(bridle_store::RecordReader::open_sessions).await.ok()?;
+                self.readers.read(bridle_record::RecordReader::open_sessions).await.ok()?;
             let open = waiting.iter().filter(|row| row.open > 0);
             let open = open.filter_map(|row| SessionId::parse(&row.session).ok());
             for id in first.into_iter().chain(open.take(ASKED)) {
@@ -65,7 +65,7 @@ impl Hub {
     /// A message as it was recorded.
     async fn signal(&self, id: &SessionId, seq: Seq) -> Option<Arc<Signal>> {
         let (id, after) = (id.clone(), seq.0.checked_sub(1)?);
-        let read = move |reader: &bridle_store::RecordReader| reader.stream(id.as_str(), after, 1);
+        let read = move |reader: &bridle_record::RecordReader| reader.stream(id.as_str(), after, 1);
         let record = self.readers.read(read).await.ok()?.into_iter().next()?;
         let value = session_fold::parse(record.body.text()?)?;
         match Event::from_value(&record.kind, &value) {

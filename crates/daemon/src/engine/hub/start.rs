@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use bridle_history::policy_sets::was_installed;
 use bridle_host::Host;
 use bridle_loop::{SessionId, TimerTick};
+use bridle_record::{NewRecord, RecordAppend, RecordStore, WakingSession};
 use bridle_sexp::Value;
-use bridle_store::{NewRecord, RecordAppend, RecordStore, WakingSession};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -31,8 +31,8 @@ use super::opening::EngineFiles;
 use super::{DESKS, Hub};
 use crate::config::DaemonConfig;
 use crate::error::DaemonError;
-use crate::memory::MEMORY;
 use crate::metrics::EngineMetrics;
+use bridle_memex::MEMORY;
 
 /// The clock of a daemon that goes on with this record.
 fn clock(store: &mut RecordStore, config: &DaemonConfig) -> Result<MonotonicClock, DaemonError> {
@@ -67,7 +67,7 @@ impl Hub {
             Host::new(&config.thinker, Arc::clone(&facts) as _).map_err(DaemonError::Thinker)?;
         #[cfg(feature = "faults")]
         let host = host.with_tally(config.state.clone());
-        let options = bridle_store::StoreOptions::default();
+        let options = bridle_record::StoreOptions::default();
         let mut store = RecordStore::open(&config.state, &options).map_err(DaemonError::Record)?;
         let head = store.head().map_err(DaemonError::Record)?.number.0;
         let clock = Arc::new(clock(&mut store, config)?);

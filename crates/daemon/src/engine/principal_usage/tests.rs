@@ -1,7 +1,7 @@
 //! Unit tests of counting again.
 
 use bridle_loop::{SessionId, SessionState, UnixMillis};
-use bridle_store::{
+use bridle_record::{
     NewRecord, NewSessionRow, RecordAppend, RecordReader, RecordStore, StoreOptions,
 };
 use tempfile::TempDir;

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bridle_loop::SessionId;
+use bridle_record::{RecordFilter, RecordNumber, RecordReader};
 use bridle_sexp::{Dialect, Value};
-use bridle_store::{RecordFilter, RecordNumber, RecordReader};
 use bridle_wire::OacpCode;
 use bridle_wire::oacp::ErrorReply;
 

@@ -1,8 +1,8 @@
 //! Budgets of a principal: shared by its sessions, nobody else's, and not reset by a restart.
 
 use bridle_loop::DEFAULT_POLICY;
+use bridle_record::{RecordFilter, RecordNumber, RecordReader};
 use bridle_sexp::Value;
-use bridle_store::{RecordFilter, RecordNumber, RecordReader};
 
 use super::rig::{Rig, Shell, owner, stranger};
 use crate::access::principal::Principal;

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use bridle_loop::KeywordName;
+use bridle_record::{RecordFilter, RecordNumber, RecordReader};
 use bridle_sexp::Value;
-use bridle_store::{RecordFilter, RecordNumber, RecordReader};
 use bridle_wire::OacpCode;
 
 use super::rig::{Rig, Shell, owner};

@@ -7,9 +7,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use bridle_host::{ActContext, Actuator as _, Host, Readership, ThinkerChoice};
 use bridle_loop::{Effect, EffectId, Order, Outcome, Signal, TurnId};
+use bridle_memex::{MemoryOptions, MemoryStore};
+use bridle_record::{RecordFilter, RecordNumber, RecordReader, RecordStore};
 use bridle_sexp::Value;
-use bridle_store::memory::{MemoryOptions, MemoryStore};
-use bridle_store::{RecordFilter, RecordNumber, RecordReader, RecordStore};
 use bridle_wire::OacpCode;
 use tempfile::TempDir;
 
@@ -22,9 +22,9 @@ use super::super::loaded_session::{LoadedSession, began};
 use super::super::principal_usage::PrincipalUsageSums;
 use super::super::stream::AttachmentId;
 use super::rig::{Rig, Shell, body, emacs, message, no_load, owner, signal, stranger};
-use crate::config::{DaemonConfig, RollbackChoice};
+use crate::config::DaemonConfig;
 use crate::engine::{DaemonQuery, OutboundItem, StreamEventKind};
-use crate::memory::{MEMORY, MemoryEditor};
+use bridle_memex::{MEMORY, MemoryEditor, RollbackChoice};
 
 pub(super) const TEXT: &str = "#+title: Notes\n* TODO Water the beds\n:PROPERTIES:\n:ID: water\n:END:\nBefore noon.\n\
                     * Seeds\n- [ ] beans\n";
@@ -301,7 +301,7 @@ fn crashed(state: &Path, root: &Path, crash: Crash) {
     asked.payload = editor.prepare(&asked.payload, Readership::Owners).expect("looked at");
     let host = host.with_actuator(MEMORY, Box::new(editor));
     let mut store =
-        RecordStore::open(state, &bridle_store::StoreOptions::default()).expect("a store");
+        RecordStore::open(state, &bridle_record::StoreOptions::default()).expect("a store");
     let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").as_millis();
     let now = i64::try_from(now).expect("before the end of time");
     let config = DaemonConfig { state: state.to_owned(), ..DaemonConfig::default() };

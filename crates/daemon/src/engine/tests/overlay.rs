@@ -8,8 +8,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use bridle_memex::{BufferTextStore, NewBufferText};
 use bridle_sexp::{Dialect, Value};
-use bridle_store::{BufferTextStore, NewBufferText};
 use bridle_wire::OacpCode;
 
 use super::rig::{Rig, Shell, message, observer, owner, stranger};
@@ -183,7 +183,7 @@ async fn what_was_never_recorded_is_dropped_at_the_start() {
     let facts = format!(
         "(:file \"{ORG}\" :owner \"uid:1000\" :by \"uid:1000\" :at 5 :what :ast :dialect :lisp \
          :hash \"{}\" :bytes 3)",
-        bridle_store::hash_text("(b)")
+        bridle_record::hash_text("(b)")
     );
     let new = |session, seq| NewBufferText { session, seq, facts: &facts, content: "(b)" };
     let mut texts = BufferTextStore::open(rig.path()).expect("the overlays");

@@ -4,8 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use bridle_loop::{DEFAULT_POLICY, GuardPolicies, PolicyHash};
+use bridle_record::{Record, RecordFilter, RecordNumber, RecordReader};
 use bridle_sexp::Value;
-use bridle_store::{Record, RecordFilter, RecordNumber, RecordReader};
 use bridle_wire::OacpCode;
 
 use super::rig::{Rig, Shell, body, emacs, message, owner, stranger};

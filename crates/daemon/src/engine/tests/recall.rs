@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bridle_record::{RecordFilter, RecordNumber, RecordReader};
 use bridle_sexp::Value;
-use bridle_store::{RecordFilter, RecordNumber, RecordReader};
 use bridle_wire::OacpCode;
 use tempfile::TempDir;
 use tokio::time::{sleep, timeout};

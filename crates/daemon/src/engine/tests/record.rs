@@ -1,6 +1,6 @@
 //! What is recorded survives, and what cannot be recorded is not done.
 
-use bridle_store::{
+use bridle_record::{
     ForgetRequest, RecordBody, RecordFilter, RecordNumber, RecordReader, RecordStore,
 };
 use bridle_wire::OacpCode;

@@ -4,11 +4,11 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use bridle_sexp::Value;
-use bridle_store::repair::inspect;
-use bridle_store::{
+use bridle_record::repair::inspect;
+use bridle_record::{
     ForgetRequest, RecordFilter, RecordNumber, RecordReader, RecordStore, StoreOptions, repair,
 };
+use bridle_sexp::Value;
 use bridle_wire::OacpCode;
 
 use super::rig::{Rig, Shell, emacs, message};

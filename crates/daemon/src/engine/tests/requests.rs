@@ -5,8 +5,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use bridle_host::{Host, ThinkerChoice};
 use bridle_loop::{EffectId, KeywordName, Outcome, SessionId, SessionLimits};
+use bridle_record::{RecordStore, StoreOptions};
 use bridle_sexp::Value;
-use bridle_store::{RecordStore, StoreOptions};
 use bridle_wire::OacpCode;
 
 use super::rig::{Rig, Shell, body, emacs, message, owner};
@@ -279,7 +279,7 @@ async fn answer(rig: &Rig, effect: i64, verdict: &str) -> Value {
 
 /// The sessions that the record has.
 fn sessions(rig: &Rig) -> usize {
-    bridle_store::RecordReader::open(rig.path())
+    bridle_record::RecordReader::open(rig.path())
         .expect("the record")
         .sessions()
         .expect("read")

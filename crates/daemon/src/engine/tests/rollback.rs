@@ -10,9 +10,9 @@ use bridle_loop::{
     DEFAULT_POLICY, Draft, Effect, EffectId, KeywordName, Order, Outcome, Proposal, SessionId,
     SignalKind, ThinkerFault, TurnId,
 };
+use bridle_memex::{MemoryOptions, MemoryStore};
+use bridle_record::{RecordFilter, RecordNumber, RecordReader, RecordStore};
 use bridle_sexp::{Value, read_one};
-use bridle_store::memory::{MemoryOptions, MemoryStore};
-use bridle_store::{RecordFilter, RecordNumber, RecordReader, RecordStore};
 use tempfile::TempDir;
 
 use super::super::batch::{AppendBatch, BatchContext, PostCommit};
@@ -24,9 +24,9 @@ use super::super::principal_usage::PrincipalUsageSums;
 use super::super::schedules::ScheduleList;
 use super::memory::{TEXT, inbound, question, text, word};
 use super::rig::{Rig, Shell, emacs, message, owner, signal};
-use crate::config::{DaemonConfig, PolicyChoice, RollbackChoice};
+use crate::config::{DaemonConfig, PolicyChoice};
 use crate::engine::{DaemonQuery, StreamEventKind};
-use crate::memory::{MEMORY, MemoryEditor};
+use bridle_memex::{MEMORY, MemoryEditor, RollbackChoice};
 
 /// Two edits, then one of a file that somebody edits; or one edit, and then a long thought.
 const SCRIPT: &str = r#"
@@ -272,7 +272,7 @@ fn crashed(config: &DaemonConfig, root: &Path, crash: Crash) {
     let host = Host::new(&config.thinker, Arc::new(HubFacts::default())).expect("a host");
     let host = host.with_actuator(MEMORY, Box::new(editor));
     let mut store =
-        RecordStore::open(&config.state, &bridle_store::StoreOptions::default()).expect("a store");
+        RecordStore::open(&config.state, &bridle_record::StoreOptions::default()).expect("a store");
     let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").as_millis();
     let now = i64::try_from(now).expect("before the end of time");
     let (guard, actuators) = (PolicyGuard::start(config, |_| false), host.actuators());
@@ -281,7 +281,7 @@ fn crashed(config: &DaemonConfig, root: &Path, crash: Crash) {
     let means =
         BatchContext { host: &host, actuators: &actuators, guard: &guard, sums, plans, at: now };
     let mut commit =
-        |core: &mut LoadedSession, append: &mut bridle_store::RecordAppend, draft: usize| {
+        |core: &mut LoadedSession, append: &mut bridle_record::RecordAppend, draft: usize| {
             core.complete(append);
             let numbers = store.commit(&[std::mem::take(append)]).expect("kept");
             numbers[0].get(draft).expect("a number").0

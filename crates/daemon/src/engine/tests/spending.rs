@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use bridle_record::RecordReader;
 use bridle_sexp::Value;
-use bridle_store::RecordReader;
 use bridle_wire::OacpCode;
 use bridle_wire::oacp::ErrorReply;
 

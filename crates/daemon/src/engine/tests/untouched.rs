@@ -6,8 +6,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use bridle_loop::{DEFAULT_POLICY, EDITS, KeywordName, PolicyHash};
+use bridle_record::{RecordFilter, RecordNumber, RecordReader};
 use bridle_sexp::{Value, read_one};
-use bridle_store::{RecordFilter, RecordNumber, RecordReader};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 
 use super::rig::{Rig, body, emacs, message, owner};

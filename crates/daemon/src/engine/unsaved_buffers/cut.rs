@@ -5,8 +5,8 @@
 
 use std::fmt;
 
+use bridle_record::{RecordHash, hash_text};
 use bridle_sexp::{Dialect, Node, Tree, Value};
-use bridle_store::{RecordHash, hash_text};
 use bridle_wire::OacpCode;
 use bridle_wire::oacp::{ErrorReply, MessagePath, OacpMessage};
 

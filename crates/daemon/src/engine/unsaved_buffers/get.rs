@@ -19,7 +19,7 @@ use super::cut::MAX_AST;
 use super::disk::{NodeShape, ast};
 use super::index::{BufferEntry, BufferState, ModifiedBuffer};
 use super::place::BufferPlace;
-use crate::librarian::MemexQuestion;
+use bridle_memex::MemexQuestion;
 
 /// What a client is told that asks for an AST that nobody sent.
 const NO_AST: &str = "no AST of this buffer in this session; a shell sends one with \
@@ -153,7 +153,7 @@ async fn unsaved(
             answer(&entry, &text, dialect)
         }))
     };
-    let read: Result<Result<_, bridle_store::StoreError>, _> =
+    let read: Result<Result<_, bridle_record::StoreError>, _> =
         tokio::task::spawn_blocking(work).await;
     match read {
         Ok(Ok(Some(text))) => Ok(QueryAnswer::Text(text)),

@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::path::Path;
 
+use bridle_record::RecordHash;
 use bridle_sexp::{Dialect, Value, read_one};
-use bridle_store::RecordHash;
 
 use super::cut::AstSummary;
 use super::place::BufferPlace;

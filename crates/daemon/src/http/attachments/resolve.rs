@@ -8,7 +8,7 @@
 
 use std::sync::Arc;
 
-use bridle_store::{KeptFile, PutResult};
+use bridle_record::{KeptFile, PutResult};
 use bridle_wire::openharness::request::{AttachmentRef, RequestContext};
 use bridle_wire::openharness::{ErrorObject, OpenHarnessCode};
 

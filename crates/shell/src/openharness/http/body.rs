@@ -15,7 +15,7 @@ const MAX_CHUNK_LINE: usize = 1_024;
 /// Heads before the one that counts (`100 Continue` and the like).
 const MAX_INTERIM: usize = 8;
 
-/// What the head says that matters here. The status does not: the message says how it went.
+/// Fields of the head that matter here. The status does not: the message says how it went.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct ResponseHead {
     pub(super) retry_after: Option<String>,
@@ -100,7 +100,7 @@ fn not_http() -> io::Error {
     io::ErrorKind::InvalidInput.into()
 }
 
-/// How much of a body is still to come.
+/// Part of a body that is still to come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum BodyRemainder {
     /// So many bytes.
@@ -120,7 +120,7 @@ enum BodyRemainder {
 /// A body that is being read.
 pub(super) struct ResponseStream {
     left: BodyRemainder,
-    /// What came and was not looked at yet.
+    /// Bytes that came and were not looked at yet.
     unread: Vec<u8>,
 }
 

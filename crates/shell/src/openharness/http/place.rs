@@ -4,16 +4,16 @@
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-/// Where an Engine answers, unless its address says more.
+/// Path of an engine, unless its address names another.
 pub const PATH: &str = "/v1/openharness";
 
-/// What the address of a Unix socket begins with.
+/// Prefix of the address of a Unix socket.
 const UNIX: &str = "unix:";
 
 /// The host of an Engine behind a Unix socket.
 const LOCALHOST: &str = "localhost";
 
-/// Where an Engine is.
+/// Address of an engine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EngineUrl {
     /// Whether with TLS.

@@ -11,7 +11,7 @@ use rustls::{ClientConfig, RootCertStore};
 
 use super::TransportError;
 
-/// Where systems keep the authorities that they believe.
+/// Files in which systems keep the CA certificates that they trust.
 const SYSTEM: [&str; 4] = [
     "/etc/ssl/certs/ca-certificates.crt",
     "/etc/pki/tls/certs/ca-bundle.crt",
@@ -22,7 +22,7 @@ const SYSTEM: [&str; 4] = [
 /// Largest PEM file that is read, in bytes: the authorities of a whole operating system are less.
 const MAX_PEM: u64 = 1 << 20;
 
-/// What is spoken inside, as ALPN names it.
+/// Protocol to speak inside, as ALPN names it.
 const HTTP_1_1: &[u8] = b"http/1.1";
 
 pub(super) fn config(authorities: Option<&Path>) -> Result<Arc<ClientConfig>, TransportError> {

@@ -9,7 +9,7 @@ use crate::openharness::action::{QuestionChoice, ShellAction, UserQuestion};
 use crate::openharness::answer::{AnswerRisk, SafeDirective};
 use crate::openharness::text::{MAX_NOTICE, first_text};
 
-/// What an option of a question may stand for; another word counts as `reject_once`.
+/// Meanings that an option may have; another word counts as `reject_once`.
 const KINDS: [&str; 4] = ["allow_once", "allow_always", "reject_once", "reject_always"];
 
 impl AnswerPerformance {

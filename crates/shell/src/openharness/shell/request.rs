@@ -7,12 +7,12 @@ use bridle_wire::openharness::{Json, JsonObject};
 use super::{Key, OpenHarnessShell};
 use crate::openharness::NAMESPACE;
 
-/// What a Shell says of itself in every request.
+/// Description of a shell, sent with every request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ShellSelf {
-    /// What kind of program it is.
+    /// Kind of program.
     pub shell_kind: String,
-    /// Its version.
+    /// Version of the program.
     pub shell_version: Option<String>,
     /// Language and country, as BCP 47 writes them.
     pub locale: Option<String>,
@@ -37,7 +37,7 @@ impl Default for ShellSelf {
     }
 }
 
-/// What the user wants. Without a `session_id`, nothing is remembered.
+/// Wish of the user. Without a `session_id`, nothing is remembered.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct UserIntent {
     /// In words.
@@ -50,7 +50,7 @@ pub struct UserIntent {
     pub environment_state: Option<JsonObject>,
     /// References to files.
     pub attachments: Option<Vec<Json>>,
-    /// What is known about the task.
+    /// Hints about the task.
     pub task_hint: Option<JsonObject>,
     /// Milliseconds after which the run is given up.
     pub timeout_ms: Option<u64>,

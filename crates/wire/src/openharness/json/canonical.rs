@@ -66,7 +66,7 @@ const USUAL: usize = 8;
 struct CanonicalLevel {
     keys: bool,
     first: bool,
-    /// Where what is left of it begins.
+    /// Start of the part of it that is left.
     floor: usize,
 }
 
@@ -95,7 +95,7 @@ pub(super) fn by_utf16(a: &str, b: &str) -> Ordering {
     }
 }
 
-/// What U+E000 and all letters behind it begin with in UTF-8, at least.
+/// Least first byte in UTF-8 of U+E000 and all characters behind it.
 const BEHIND_SURROGATES: u8 = 0xee;
 
 /// ECMAScript's `Number::toString`, on the exact digits.

@@ -28,7 +28,7 @@ pub enum JsonFault {
     NotANumber,
     /// An object has the same key twice.
     DuplicateKey,
-    /// Something follows the value.
+    /// Bytes follow the value.
     TrailingBytes,
     /// There are more values than the limit.
     TooManyValues,

@@ -27,7 +27,7 @@ pub(super) struct NodeEntry {
     pub(super) after: u32,
 }
 
-/// What sort of value a node is.
+/// Kind of value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NodeKind {
     /// `null`.
@@ -74,7 +74,7 @@ impl<'t> JsonDocument<'t> {
         JsonNode::new(self, 0)
     }
 
-    /// What is between the quotes of a string.
+    /// Text between the quotes of a string.
     fn inner(&self, string: NodeEntry) -> &str {
         &self.text[string.start as usize + 1..string.end as usize - 1]
     }
@@ -154,7 +154,7 @@ impl<'d> JsonNode<'d> {
         &self.document.text[entry.start as usize..entry.end as usize]
     }
 
-    /// The same as bytes.
+    /// Source of the value, as bytes.
     pub(super) fn source_bytes(self) -> &'d [u8] {
         let entry = self.entry();
         &self.document.text.as_bytes()[entry.start as usize..entry.end as usize]
@@ -183,7 +183,7 @@ impl<'d> JsonNode<'d> {
         self.members().map_while(|(key, value)| Some((key.as_str()?, value)))
     }
 
-    /// The same with keys as they stand in the text.
+    /// Members with keys as they stand in the text.
     pub(super) fn members(self) -> impl Iterator<Item = (JsonNode<'d>, JsonNode<'d>)> {
         let is_object = self.kind() == NodeKind::Object;
         let mut children = self.children(is_object);
@@ -224,7 +224,7 @@ impl<'d> JsonNode<'d> {
         })
     }
 
-    /// Where the key of this value stands in the text; meaningless for an element of an array.
+    /// Start of this value's key in the text; meaningless for an element of an array.
     pub(super) fn key_start(self) -> usize {
         // A key is a string without children, so it lies right before its value.
         self.document.tape[self.at.saturating_sub(1)].start as usize

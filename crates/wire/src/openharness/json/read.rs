@@ -50,12 +50,12 @@ struct JsonScan<'t> {
     at: usize,
     /// Tape positions of the containers that are not closed yet.
     open: Vec<u32>,
-    /// How many more values may come.
+    /// Number of further values that may come.
     left: usize,
     document: JsonDocument<'t>,
 }
 
-/// What the grammar has next.
+/// Token that the grammar expects next.
 #[derive(Clone, Copy)]
 enum ExpectedToken {
     Value,

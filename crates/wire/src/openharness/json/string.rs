@@ -4,7 +4,7 @@
 /// Bytes that are looked at together: as many as fit a register of any processor of today.
 const STRIDE: usize = 16;
 
-/// How many bytes at the front stand for themselves: none is a quote, a backslash or a control.
+/// Number of leading bytes that stand for themselves: none is a quote, a backslash or a control.
 pub(super) fn plain(bytes: &[u8]) -> usize {
     // Not lazily: all bytes of a stride in a few instructions.
     let has_special =
@@ -36,7 +36,7 @@ pub(super) const fn is_special(byte: u8) -> bool {
 /// Bytes of a number of the processor.
 const WORD: usize = 8;
 
-/// Where the first byte is that does not stand for itself.
+/// Index of the first byte that does not stand for itself.
 fn first_special(word: [u8; WORD]) -> Option<usize> {
     const ONES: u64 = u64::from_le_bytes([1; WORD]);
     const HIGH: u64 = ONES << 7;

@@ -27,7 +27,7 @@ impl JsonWriter {
         JsonWriter::with_room(USUAL)
     }
 
-    /// The same with room for so many bytes.
+    /// An empty text with room for so many bytes.
     pub fn with_room(bytes: usize) -> Self {
         JsonWriter { out: String::with_capacity(bytes), ..JsonWriter::default() }
     }
@@ -68,7 +68,7 @@ impl JsonWriter {
         self.keyed = true;
     }
 
-    /// The same for a key of ours, with its quotes and its colon around it.
+    /// Writes a key of ours, with its quotes and its colon around it.
     pub(in crate::openharness) fn quoted_key(&mut self, key: &str) {
         self.begin();
         self.out.push_str(key);

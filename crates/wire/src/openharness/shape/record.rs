@@ -15,7 +15,7 @@ macro_rules! record {
         pub struct $name {
             $( $(#[doc = $field_doc])+ pub $field: $type, )*
             $(
-                /// What else the object holds, as it came.
+                /// Other fields of the object, as they came.
                 pub $rest: $crate::openharness::json::JsonObject,
             )?
         }

@@ -31,7 +31,7 @@ pub(in crate::openharness) fn bounds(
     Err(TextLengthError { length, least, most })
 }
 
-/// What a text with bounds is called in a refusal.
+/// Description of a text with bounds, for refusals.
 pub(in crate::openharness) fn expected(least: usize, most: usize) -> String {
     match (least, most) {
         (0, usize::MAX) => "a string".to_owned(),
@@ -52,7 +52,7 @@ macro_rules! text {
             /// Takes a text.
             ///
             /// # Errors
-            /// It is too short or too long.
+            /// The text is too short or too long.
             pub fn new(
                 text: impl Into<std::sync::Arc<str>>,
             ) -> Result<Self, $crate::openharness::shape::TextLengthError> {

@@ -1,7 +1,7 @@
 //! What is cut out of which message, and what stands in its place.
 
+use bridle_record::hash_text;
 use bridle_sexp::{Dialect, Reader};
-use bridle_store::hash_text;
 use bridle_wire::OacpCode;
 
 use super::{MAX_AST, MAX_PLACE, check, read};

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
+use bridle_record::hash_text;
 use bridle_sexp::Dialect;
-use bridle_store::hash_text;
 
 use super::super::cut::AstSummary;
 use super::super::place::BufferPlace;

@@ -1,0 +1,18 @@
+//! Questions to the index of the Memex: queries, outline, and focus, each answered from one [`MemexCatalog`].
+//!
+//! [`catalog`] opens the index for reading and has the objects; [`query`] is what is searched for and `find` how;
+//! [`outline`] lists headings below a place; [`focus`] shows one place in full and the rest in outline.
+
+pub mod catalog;
+pub mod focus;
+pub mod outline;
+pub mod query;
+
+mod find;
+
+pub use catalog::{
+    DuplicateId, IndexCompleteness, IndexStatus, MemexCatalog, MemexObject, ObjectKind,
+};
+pub use focus::{FocusRequest, FocusView, OmittedObject, ShownAmount};
+pub use outline::{OutlinePage, OutlineRequest};
+pub use query::{MemexQuery, QueryCursor, QueryHit, QueryPage, SearchText};

@@ -1,0 +1,139 @@
+//! What can be asked about the objects of the Memex, and what comes back: a page, and a cursor to the next.
+
+use std::fmt;
+
+use super::catalog::{MemexObject, ObjectKind};
+use crate::index::org_timestamp::DateSpan;
+use crate::index::rules::ObjectReach;
+
+/// Objects on a page, unless said, and at most.
+pub const PAGE: usize = 50;
+/// See [`PAGE`].
+pub const MAX_PAGE: usize = 500;
+
+/// Tags, keywords and properties in one question.
+pub const MAX_CONDITIONS: usize = 16;
+
+/// A question. All that is said must hold.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MemexQuery {
+    /// Words: `words "a phrase" begin* -without`.
+    pub text: Option<String>,
+    /// Tags that it must have, inherited ones included.
+    pub tags: Vec<String>,
+    /// Tags that it must not have.
+    pub without_tags: Vec<String>,
+    /// Keywords of which it must have one.
+    pub todo: Vec<String>,
+    /// Whether it has a keyword that says that nothing, or something, is left to do.
+    pub done: Option<bool>,
+    /// The priority that it must have.
+    pub priority: Option<String>,
+    /// Properties that it must have, in whatever case, and their values where they matter.
+    pub properties: Vec<(String, Option<String>)>,
+    /// A span of time into which one of its dates must fall.
+    pub dates: Option<DateSpan>,
+    /// What it must be.
+    pub kind: Option<ObjectKind>,
+    /// How far it must reach.
+    pub scope: Option<ObjectReach>,
+    /// Below what it must be: the key of an object, the path of a file or a folder.
+    pub under: Option<String>,
+    /// Objects on the page; 0 is [`PAGE`].
+    pub limit: usize,
+    /// Where the last page ended.
+    pub cursor: Option<QueryCursor>,
+}
+
+/// Where a page ended. It stays good while the Memex changes: no object comes twice, and none that was there all the
+/// time is left out.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct QueryCursor {
+    /// The index as it was.
+    pub(crate) generation: u64,
+    /// The last object that was looked at.
+    pub(crate) after: i64,
+    /// Its rank, in a search.
+    pub(crate) rank: Option<f64>,
+}
+
+impl Eq for QueryCursor {}
+
+impl QueryCursor {
+    /// Reads one that was handed out.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<QueryCursor> {
+        let mut parts = text.split('.');
+        let mut number = || u64::from_str_radix(parts.next()?, 16).ok();
+        let (generation, after) = (number()?, i64::try_from(number()?).ok()?);
+        let rank = match parts.next() {
+            None => None,
+            Some(bits) => {
+                let rank = f64::from_bits(u64::from_str_radix(bits, 16).ok()?);
+                Some(rank).filter(|rank| rank.is_finite()).map(Some)?
+            }
+        };
+        parts.next().is_none().then_some(QueryCursor { generation, after, rank })
+    }
+}
+
+impl fmt::Display for QueryCursor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:x}.{:x}", self.generation, self.after)?;
+        self.rank.map_or(Ok(()), |rank| write!(f, ".{:x}", rank.to_bits()))
+    }
+}
+
+/// An object that was found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct QueryHit {
+    /// The object.
+    pub object: MemexObject,
+    /// In a search: how well it fits, smaller is better.
+    pub rank: Option<f64>,
+    /// In a search: the place where a word is, if the text is at hand.
+    pub snippet: Option<String>,
+}
+
+/// A page of what was found. In a search the best come first; else those that the index has known longest.
+#[derive(Clone, Debug, PartialEq)]
+pub struct QueryPage {
+    /// What was found.
+    pub hits: Vec<QueryHit>,
+    /// Where to go on; `None` at the end. A page may be short, or empty, before the end: one page looks at so many
+    /// objects and no more.
+    pub next: Option<QueryCursor>,
+    /// Whether the Memex changed since the page before.
+    pub changed: bool,
+    /// In a search that fits more objects than are ranked: how many were.
+    pub ranked: Option<usize>,
+    /// The index as it was.
+    pub generation: u64,
+}
+
+impl QueryPage {
+    /// Leaves out what is behind the first so many; the cursor leads to it.
+    pub fn cut(&mut self, len: usize) {
+        if len >= self.hits.len() {
+            return;
+        }
+        self.hits.truncate(len);
+        self.next = self.hits.last().map(|hit| hit.cursor(self.generation));
+    }
+}
+
+impl QueryHit {
+    /// Where a page ends that has this last.
+    pub(crate) fn cursor(&self, generation: u64) -> QueryCursor {
+        QueryCursor { generation, after: self.object.id, rank: self.rank }
+    }
+}
+
+/// The text of a search, and whether a snippet is wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SearchText {
+    /// With snippets.
+    Snippets,
+    /// Without: no file is read.
+    None,
+}
