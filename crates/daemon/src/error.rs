@@ -157,7 +157,7 @@ pub enum DaemonError {
     Tokens(#[source] crate::access::tokens::TokenError),
     /// The key of continuations cannot be used.
     #[error("cannot use the key that seals continuations")]
-    Seals(#[source] crate::http::SealsError),
+    Seals(#[source] crate::http::SealError),
     /// The thinker cannot be used.
     #[error("cannot use the thinker")]
     Thinker(#[source] bridle_host::HostError),

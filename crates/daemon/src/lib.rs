@@ -52,6 +52,6 @@ pub use config::{
 };
 pub use descriptors::make_room;
 pub use error::DaemonError;
-pub use http::SealsError;
+pub use http::SealError;
 pub use listen::BoundAddresses;
 pub use run::{run, shutdown_signal};

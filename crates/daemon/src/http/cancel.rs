@@ -1,6 +1,6 @@
-//! When a run is no longer wanted: called off, out of time, or left alone.
+//! Cancellation of runs: called off, out of time, or left by their last follower.
 //!
-//! Used by `post` and `stream`; [`cancel`] answers `POST /v1/openharness/cancel`. Each gives up the
+//! `exchange`, `event_stream` and `frame_peer` use it; [`cancel`] answers `POST /v1/openharness/cancel`. Each gives up the
 //! turn of one request and nothing else; what was begun outside of the daemon goes on, and its
 //! outcome is recorded as always.
 
@@ -29,7 +29,7 @@ use crate::access::principal::Principal;
 use crate::byte_budget::ConnectionBytes;
 
 /// Bytes of the request of a cancellation: an id of the largest size, however it is escaped.
-const MAX_BODY: usize = 512 << 10;
+const MAX_CANCEL_BYTES: usize = 512 << 10;
 
 /// Runs that somebody follows, and those that were left a moment ago.
 #[derive(Debug, Default)]
@@ -40,11 +40,11 @@ struct RunFollowers {
     present: usize,
     /// Departures that may still end the run.
     leaving: usize,
-    /// When the last one left.
+    /// Departure of the last one.
     left: Option<Instant>,
 }
 
-/// Somebody who waits for the answer of a run; gone when it is dropped.
+/// Follower that waits for the answer of a run, until it is dropped.
 #[derive(Debug)]
 pub(super) struct RunFollower {
     http: Arc<HttpService>,
@@ -194,7 +194,7 @@ async fn taken(
     }
     let deadline = http.shared.config.limits.frame_deadline;
     let mut held = ConnectionBytes::new(Arc::clone(&http.shared.budget));
-    let bytes = match body::read(body, MAX_BODY, deadline, &mut held).await {
+    let bytes = match body::read(body, MAX_CANCEL_BYTES, deadline, &mut held).await {
         BodyRead::Whole(bytes) => bytes,
         BodyRead::TooLarge(_) => return Err(OpenHarnessCode::PayloadTooLarge),
         BodyRead::Broken(_) => return Err(OpenHarnessCode::InvalidRequest),

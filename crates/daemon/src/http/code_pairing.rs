@@ -77,7 +77,7 @@ async fn try_redeem(
     from: PeerSource,
 ) -> Result<String, PairingRefusal> {
     let own = Arc::clone(http);
-    let redeem = move || own.desk.redeem(&own.tokens, code.as_str(), from, now());
+    let redeem = move || own.pairing.redeem(&own.tokens, code.as_str(), from, now());
     match tokio::task::spawn_blocking(redeem).await {
         Ok(redeemed) => redeemed.map(|paired| text_of(&paired)),
         Err(error) => {

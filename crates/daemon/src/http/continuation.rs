@@ -1,6 +1,6 @@
-//! The next step of a run: what a continuation token stands for, and what a shell brings with it.
+//! Continuation of a run that waits for approval: its token, and the verdicts that come with it.
 //!
-//! Called by `fold`, which issues tokens, and by `post`, which takes them. A token is bound to who
+//! `to_response` issues tokens, and `exchange` takes them. A token is bound to who
 //! asked, where, and to the questions that are open; the engine sees to it that it is used once.
 //! Whether an answer counts is not decided here: the session asks the policies.
 
@@ -17,8 +17,8 @@ use super::token_sealer::TokenSealer;
 use crate::access::principal::Principal;
 use crate::engine::ApprovalVerdict;
 
-/// For how long a token is good at most, in milliseconds: as long as a session knows its messages.
-const MAX_MS: i64 = 24 * 60 * 60 * 1000;
+/// Longest life of a token, in milliseconds: as long as a session knows its messages.
+const MAX_TOKEN_LIFE_MS: i64 = 24 * 60 * 60 * 1000;
 
 /// The option that says yes.
 pub(super) const ALLOW: &str = "allow_once";
@@ -33,13 +33,13 @@ pub(super) struct AskedQuestion {
     pub(super) index: usize,
     /// The effect that waits.
     pub(super) effect: u64,
-    /// What a yes is for.
+    /// Hash of the action that a yes permits.
     pub(super) hash: ActionHash,
-    /// When it ends, in milliseconds since 1970.
+    /// End of the question, in milliseconds since 1970.
     pub(super) expires: i64,
 }
 
-/// What a token stands for.
+/// Content of a token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct ContinuationClaims {
     principal: String,
@@ -53,7 +53,7 @@ struct ContinuationClaims {
     asked: Vec<AskedQuestion>,
 }
 
-/// Who comes with a token, and when.
+/// Principal and message that come with a token, and the time.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TokenPresenter<'b> {
     pub(super) who: &'b Principal,
@@ -65,7 +65,7 @@ pub(super) struct TokenPresenter<'b> {
 /// A step that may be taken.
 #[derive(Clone, Debug)]
 pub(super) struct AllowedContinuation {
-    /// Where the run is.
+    /// Session of the run.
     pub(super) session: SessionId,
     /// The number of its signal.
     pub(super) run: u64,
@@ -75,9 +75,9 @@ pub(super) struct AllowedContinuation {
     pub(super) named: Option<RequestId>,
     /// All questions that the shell was given.
     pub(super) asked: Vec<AskedQuestion>,
-    /// What it answers to some of them.
+    /// Verdicts on some of them.
     pub(super) verdicts: Vec<ApprovalVerdict>,
-    /// What became of directives, for the record.
+    /// Results of directives, for the record.
     pub(super) results: Vec<Value>,
     /// Whether the time is over: only a repeat is still answered.
     pub(super) is_late: bool,
@@ -93,21 +93,21 @@ pub(super) fn issue(
     asked: &[AskedQuestion],
 ) -> Option<RunContinuation> {
     let last = asked.iter().map(|asked| asked.expires).min()?;
-    let ticket = ContinuationClaims {
+    let claims = ContinuationClaims {
         principal: who.to_string(),
         place: place.to_owned(),
         session: run.session.clone(),
         run: run.seq,
         issued: answered_at,
-        expires: last.min(answered_at.saturating_add(MAX_MS)),
+        expires: last.min(answered_at.saturating_add(MAX_TOKEN_LIFE_MS)),
         asked: asked.to_vec(),
     };
-    let token = ContinuationToken::new(seals.seal(&ticket.to_value().to_string())?).ok()?;
+    let token = ContinuationToken::new(seals.seal(&claims.to_value().to_string())?).ok()?;
     Some(RunContinuation {
         run_id: RunId::new(run.name()).ok(),
         sop_id: None,
         continuation_token: Some(token),
-        expires_at: Some(Timestamp::from_unix_ms(ticket.expires)),
+        expires_at: Some(Timestamp::from_unix_ms(claims.expires)),
     })
 }
 
@@ -126,14 +126,14 @@ pub(super) fn take(
     let token = continuation.continuation_token.as_ref();
     let opened = token.and_then(|token| seals.unseal(token.as_str()));
     let opened = opened.ok_or_else(|| of(OpenHarnessCode::ContinuationInvalid))?;
-    let ticket = ContinuationClaims::read(&opened.text)
+    let claims = ContinuationClaims::read(&opened.text)
         .ok_or_else(|| of(OpenHarnessCode::ContinuationInvalid))?;
-    if !ticket.is_of(bearer, continuation) {
+    if !claims.is_of(bearer, continuation) {
         return Err(of(OpenHarnessCode::ContinuationMismatch));
     }
     let results = context.directive_results();
-    let verdicts = verdicts(&ticket, results)?;
-    let ContinuationClaims { session, run, expires, asked, .. } = ticket;
+    let verdicts = verdicts(&claims, results)?;
+    let ContinuationClaims { session, run, expires, asked, .. } = claims;
     let known = results.iter().filter_map(|result| noted(&session, run, result));
     let results = known.take(MAX_RESULTS).collect();
     let (id, is_late) = (opened.nonce, expires <= bearer.now);
@@ -165,17 +165,17 @@ fn has_other_work(context: &RequestContext) -> bool {
     says || context.task_hint.is_some() || !context.attachments.is_empty()
 }
 
-/// What is answered to the questions of a ticket. A no wins over a yes, and a yes is a person's.
+/// Reads the verdicts on the questions of a token. A no wins over a yes; only a person says yes.
 fn verdicts(
-    ticket: &ContinuationClaims,
+    claims: &ContinuationClaims,
     results: &[DirectiveResult],
 ) -> Result<Vec<ApprovalVerdict>, Box<ErrorObject>> {
     let mut verdicts: Vec<ApprovalVerdict> = Vec::new();
     for (place, result) in results.iter().enumerate() {
         let named = |asked: &&AskedQuestion| {
-            result.directive_id.as_str() == directive(&ticket.session, ticket.run, asked.index)
+            result.directive_id.as_str() == directive(&claims.session, claims.run, asked.index)
         };
-        let Some(asked) = ticket.asked.iter().find(named) else { continue };
+        let Some(asked) = claims.asked.iter().find(named) else { continue };
         let Some(answer) = answer(result) else { continue };
         let is_edited = |result: &DirectiveResult| {
             result.decision.as_ref().is_some_and(|decision| decision.edited_payload.is_some())

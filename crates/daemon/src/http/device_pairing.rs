@@ -33,16 +33,16 @@ use crate::byte_budget::ConnectionBytes;
 /// Largest request, in bytes: what a device says about itself, or a token.
 const MAX_BODY: usize = 4 << 10;
 
-/// What a call is answered with.
+/// Reply to a call.
 type Answer = Result<(StatusCode, String), PairingCallRefusal>;
 
-/// Why a call is refused.
+/// Refusal of a call.
 struct PairingCallRefusal {
     status: StatusCode,
     error: &'static str,
     need: Option<String>,
     hint: Option<&'static str>,
-    /// When to come again, in milliseconds.
+    /// Milliseconds until the next call may come.
     retry_after_ms: Option<i64>,
 }
 
@@ -100,7 +100,7 @@ async fn try_create(http: &Arc<HttpService>, peer: &HttpPeer, request: Request) 
     let (uri, from) = (peer.url(&headers, "/pair/confirm"), peer.source());
     apart(http, move |http| {
         let name = asked.device_name.as_ref().map_or("", |name| name.as_str());
-        let created = http.desk.create(name, from, now()).map_err(create_refused)?;
+        let created = http.pairing.create(name, from, now()).map_err(create_refused)?;
         Ok((StatusCode::OK, created_text(&created, &uri)))
     })
     .await
@@ -162,7 +162,7 @@ async fn try_confirm(http: &Arc<HttpService>, peer: &HttpPeer, request: Request)
     };
     let from = peer.source();
     apart(http, move |http| {
-        let answered = http.desk.answer(asked.code.as_str(), is_yes, from, now());
+        let answered = http.pairing.answer(asked.code.as_str(), is_yes, from, now());
         let device = answered.map_err(|refusal| match refusal {
             pairing::PairingRefusal::NotOpen => {
                 PairingCallRefusal::new(StatusCode::BAD_REQUEST, "invalid_or_expired_code")
@@ -194,7 +194,7 @@ async fn try_poll(http: &Arc<HttpService>, peer: &HttpPeer, request: Request) ->
     let from = peer.source();
     apart(http, move |http| {
         let device = (asked.pairing_id.as_str(), asked.device_secret.as_str());
-        match http.desk.poll(&http.tokens, device, from, now()) {
+        match http.pairing.poll(&http.tokens, device, from, now()) {
             Ok(PairingPollResult::Granted(granted)) => Ok((StatusCode::OK, granted_text(&granted))),
             Ok(PairingPollResult::Pending) => Ok((StatusCode::ACCEPTED, status("pending"))),
             Ok(PairingPollResult::Denied) => {
@@ -226,7 +226,7 @@ async fn try_refresh(http: &Arc<HttpService>, peer: &HttpPeer, request: Request)
     let (asked, _): (PairRefresh, _) = take(http, peer, request).await?;
     let from = peer.source();
     apart(http, move |http| {
-        match http.desk.refresh(&http.tokens, asked.refresh_token.as_str(), from, now()) {
+        match http.pairing.refresh(&http.tokens, asked.refresh_token.as_str(), from, now()) {
             Ok(renewed) => Ok((StatusCode::OK, granted_text(&renewed))),
             Err(pairing::PairingRefusal::NotOpen) => {
                 Err(PairingCallRefusal::new(StatusCode::FORBIDDEN, "invalid_refresh_token"))

@@ -49,7 +49,7 @@ const SENT: [&str; 2] = [RENDER_MESSAGE, REQUEST_APPROVAL];
 /// The version of `dev.bridle.feedback` that is served.
 const FEEDBACK_VERSION: u64 = 1;
 
-/// How somebody asks, which decides what there is to use.
+/// Access of a request, which decides what it is offered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum RequestTransport {
     /// In requests of HTTP, or on a WebSocket.
@@ -73,7 +73,7 @@ impl RequestTransport {
         }
     }
 
-    /// What is done about streams: a shell that lists profiles none of which is here gets none.
+    /// Streaming that is offered: a shell that lists only unknown profiles gets none.
     fn streaming(self, asked: Option<&Capabilities>) -> CapabilityOffer {
         let profiles = self.profiles();
         let lists =
@@ -141,7 +141,7 @@ fn has_our_feedback(asked: &Capabilities) -> bool {
         .is_none_or(|version| *version == Json::from(FEEDBACK_VERSION))
 }
 
-/// What is offered to shells that ask for nothing, made once.
+/// Capabilities for shells that ask for none, made once.
 static OVER_HTTP_OFFERED: LazyLock<Arc<Capabilities>> =
     LazyLock::new(|| offered(RequestTransport::Http).into());
 static ON_LINES_OFFERED: LazyLock<Arc<Capabilities>> =

@@ -37,16 +37,16 @@ const MAX_WAITING_EVENTS: usize = 16;
 /// Time for which a stream can be resumed, in milliseconds: as long as a repeat is known.
 const RESUME_TTL_MS: u64 = 24 * 60 * 60 * 1000;
 
-/// What a stream is about.
+/// Request of a stream, and its reader.
 pub(super) struct StreamSubject {
     pub(super) received: Box<ReceivedRequest>,
     pub(super) about: ShellDescription,
     pub(super) who: Principal,
-    /// The event that the shell saw last.
+    /// Number of the event that the shell saw last.
     pub(super) last: Option<u64>,
-    /// When the shell no longer waits.
+    /// Time at which the shell no longer waits.
     pub(super) until: Instant,
-    /// What ends the run when its time is over.
+    /// Task that ends the run at its timeout.
     pub(super) end: Option<AbortHandle>,
 }
 
@@ -112,7 +112,7 @@ struct EventMaker {
     seq: u64,
     /// The last event that the shell saw, of a stream that is made again.
     seen: Option<u64>,
-    /// What was sent before.
+    /// Events that were sent before, and the log of those to come.
     resumption: StreamResumption,
     /// Whether the first directive has begun.
     has_begun: bool,
@@ -202,8 +202,8 @@ impl EventMaker {
         let directive_id = self.directive(0);
         if !self.has_begun {
             self.has_begun = true;
-            let directive =
-                to_response::render("", about).with_id(directive_id.clone(), to_response::WISH);
+            let directive = to_response::render("", about)
+                .with_id(directive_id.clone(), to_response::RESULT_WISH);
             self.start(0, directive).await?;
         }
         let delta = DirectiveDelta {

@@ -16,17 +16,17 @@ use crate::access::principal::Principal;
 use crate::bounded_queue::{self, BoundedQueue};
 
 /// Requests that are remembered beyond their sessions, the latest.
-const MAX_SEEN: usize = 1 << 16;
+const MAX_SEEN_REQUESTS: usize = 1 << 16;
 
-/// For how long they are: as long as a session knows its messages.
-const SEEN_FOR: Duration = Duration::from_secs(24 * 60 * 60);
+/// Time for which a request is remembered: as long as a session knows its messages.
+const SEEN_TTL: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Requests of all sessions, so that an id is not used again for another one. Each session knows
 /// its own for longer than the daemon runs.
 #[derive(Debug)]
 pub(super) struct RequestIdempotency {
     index: Mutex<BoundedQueue<IdempotencyEntry>>,
-    /// What keys are made with: nobody else knows it, so nobody finds two that are the same.
+    /// Secrets of the keys: nobody else knows them, so nobody finds two ids with the same key.
     secrets: [RandomState; 2],
 }
 
@@ -44,7 +44,7 @@ struct IdempotencyEntry {
 impl Default for RequestIdempotency {
     fn default() -> RequestIdempotency {
         RequestIdempotency {
-            index: Mutex::new(BoundedQueue::new(MAX_SEEN)),
+            index: Mutex::new(BoundedQueue::new(MAX_SEEN_REQUESTS)),
             secrets: Default::default(),
         }
     }
@@ -63,11 +63,11 @@ impl RequestIdempotency {
     /// Tells whether an id was used with another body.
     pub(super) fn conflicts(&self, key: IdempotencyKey, body: RequestFingerprint) -> bool {
         let index = self.index.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = index.get(&key.0).filter(|entry| entry.at.elapsed() < SEEN_FOR);
+        let known = index.get(&key.0).filter(|entry| entry.at.elapsed() < SEEN_TTL);
         known.is_some_and(|entry| entry.body != body)
     }
 
-    /// Where a request of this id runs or ran.
+    /// Returns the run of the request with this id, over or not.
     pub(super) fn run(&self, who: &Principal, id: &RequestId) -> Option<RunLocation> {
         let key = self.key(who, id);
         let index = self.index.lock().unwrap_or_else(PoisonError::into_inner);
@@ -103,7 +103,7 @@ mod tests {
 
     use bridle_loop::SessionId;
 
-    use super::{MAX_SEEN, RequestIdempotency, RunLocation};
+    use super::{MAX_SEEN_REQUESTS, RequestIdempotency, RunLocation};
     use crate::access::principal::Principal;
 
     #[test]
@@ -119,12 +119,12 @@ mod tests {
         assert!(!seen.conflicts(seen.key(&who, &id(0)), one));
         assert!(seen.conflicts(seen.key(&who, &id(0)), other));
         assert!(!seen.conflicts(seen.key(&Principal::LocalHttp(1001), &id(0)), other));
-        for n in 1..=MAX_SEEN {
+        for n in 1..=MAX_SEEN_REQUESTS {
             seen.note(seen.key(&who, &id(n)), one, run.clone());
         }
         assert!(!seen.conflicts(seen.key(&who, &id(0)), other));
         assert!(seen.conflicts(seen.key(&who, &id(1)), other));
-        for _ in 0..MAX_SEEN {
+        for _ in 0..MAX_SEEN_REQUESTS {
             seen.note(seen.key(&who, &id(2)), one, run.clone());
         }
         assert!(seen.conflicts(seen.key(&who, &id(1)), other), "a repeat takes no other's place");

@@ -69,7 +69,7 @@ pub(super) fn document() -> String {
     document.to_text() + "\n"
 }
 
-/// What a shell sends. A schema of the protocol knows the form of a version alone; this engine
+/// Schema of a request. A schema of the protocol knows the form of a version alone; this engine
 /// serves one major version.
 fn requests() -> JsonObject {
     let mut schemas = components(SchemaDirection::Request, ReadMode::Lenient);
@@ -231,7 +231,7 @@ fn pair() -> Json {
     ])
 }
 
-/// How the daemon is: the same document, whether it is well or not.
+/// Schema of the health report: the same document, whether it is well or not.
 fn health() -> Json {
     let mut responses = refusals(&[403]);
     responses.insert("200", described("It is well", json("response.health")));

@@ -1,6 +1,6 @@
-//! A request in its session, until it is answered.
+//! Run of a request in its session, until it is answered.
 //!
-//! Called by `post`. The engine recognizes a message that comes again by its principal, its
+//! `exchange` begins runs and waits for them; `event_stream` follows them. The engine recognizes a message that comes again by its principal, its
 //! client and its id; a repeat follows the first one's events from its number on, whether they are
 //! still to come or years old. An answer that says "try again later" is not final: the engine takes the
 //! same request as a new one then.
@@ -30,10 +30,10 @@ use crate::engine::{
 };
 
 /// The client under which the engine knows all requests of this protocol.
-const CLIENT: &str = "openharness";
+const REQUEST_CLIENT: &str = "openharness";
 
 /// The client of requests that take a step: known by their tokens, not by their own ids.
-const STEPPING: &str = "openharness-step";
+const STEP_CLIENT: &str = "openharness-step";
 
 /// A request that is to run.
 #[derive(Debug)]
@@ -67,13 +67,13 @@ pub(super) struct RunInProgress {
 /// A request that was looked at without waiting.
 #[derive(Debug)]
 pub(super) enum InspectedRun {
-    /// It is answered.
+    /// Answered.
     Ran(FinishedRun),
-    /// It is not.
+    /// Not answered yet.
     NotYet(RunInProgress),
 }
 
-/// Something that happened.
+/// News of a run.
 #[derive(Debug)]
 pub(super) enum RunNews {
     /// Text of the answer in the making.
@@ -84,11 +84,11 @@ pub(super) enum RunNews {
     Nothing,
 }
 
-/// What was recorded of a request that is answered.
+/// Record of a request that is answered.
 #[derive(Debug)]
 pub(super) struct FinishedRun {
     pub(super) location: RunLocation,
-    /// When it was recorded, in milliseconds since 1970.
+    /// Time at which it was recorded, in milliseconds since 1970.
     pub(super) began: i64,
     /// Its answer.
     pub(super) said: Arc<StreamEvent>,
@@ -104,8 +104,8 @@ pub(super) fn is_request(signal: &Signal, who: &Principal, id: &RequestId) -> bo
     // Another try of older versions has a number behind it.
     let client = client.split('/').next().unwrap_or_default();
     let named = match client {
-        CLIENT => signal.id.as_ref(),
-        STEPPING => signal.payload.get(NAMED),
+        REQUEST_CLIENT => signal.id.as_ref(),
+        STEP_CLIENT => signal.payload.get(NAMED),
         _ => None,
     };
     *signal.from.principal == *who.name()
@@ -115,7 +115,7 @@ pub(super) fn is_request(signal: &Signal, who: &Principal, id: &RequestId) -> bo
 /// Has a request recorded, or finds it recorded.
 ///
 /// # Errors
-/// Nothing of it is recorded.
+/// The engine refuses the request, and nothing of it is recorded.
 pub(super) async fn begin(
     http: &HttpService,
     wanted: &RunRequest<'_>,
@@ -194,7 +194,7 @@ async fn enter(
 }
 
 fn attach(wanted: &RunRequest<'_>, session: Option<SessionId>) -> AttachRequest {
-    let client = if wanted.step.is_some() { STEPPING } else { CLIENT };
+    let client = if wanted.step.is_some() { STEP_CLIENT } else { REQUEST_CLIENT };
     AttachRequest {
         session,
         cursor: None,
@@ -221,7 +221,7 @@ impl RunRequest<'_> {
         id.map(|id| MessageId::Str(id.as_str().into()))
     }
 
-    /// What a refusal of the engine is called here.
+    /// Returns the code of a refusal of the engine; a step has codes of its own.
     fn refused(&self, failure: &ErrorReply) -> OpenHarnessCode {
         match (&self.step, refused(failure)) {
             (Some(_), OpenHarnessCode::IdempotencyConflict) => {
@@ -245,7 +245,7 @@ impl RunInProgress {
         run_name(self.attachment.session(), self.seq)
     }
 
-    /// Where it runs.
+    /// Returns its session and number.
     pub(super) fn run(&self) -> RunLocation {
         RunLocation { session: self.attachment.session().clone(), seq: self.seq }
     }
@@ -297,7 +297,7 @@ impl RunInProgress {
         self.heard(out)
     }
 
-    /// What something that came from the session means to this request.
+    /// Reads an item of the session; most are about other requests.
     fn heard(&mut self, out: OutboundItem) -> Result<RunNews, OpenHarnessCode> {
         Ok(match out {
             OutboundItem::Event { event, .. } => {
@@ -383,7 +383,7 @@ fn answers(event: &StreamEvent) -> Option<u64> {
     digits.parse().ok()
 }
 
-/// What a refusal of the engine is called here.
+/// Returns the code of a refusal of the engine.
 fn refused(failure: &ErrorReply) -> OpenHarnessCode {
     use bridle_wire::OacpCode as Engine;
     match failure.code {

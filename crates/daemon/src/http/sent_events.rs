@@ -38,11 +38,11 @@ struct SentEvent {
     is_over: bool,
     /// Too long to be kept.
     is_dropped: bool,
-    /// Which writer adds to it: the latest that took it up.
+    /// Number of the writer that adds to it: the latest that took it up.
     writer: u64,
 }
 
-/// What a writer finds when it takes a stream up.
+/// State of a stream that a writer takes up.
 #[derive(Debug)]
 pub(super) struct StreamResumption {
     pub(super) log: Arc<SentEvents>,

@@ -13,13 +13,13 @@ use sha2::{Digest as _, Sha256};
 use crate::access::principal::Principal;
 use crate::byte_text::hex;
 
-/// What names that are made begin with.
-const MADE: &str = "oh-";
+/// Prefix of names that are hashes.
+const HASHED_NAME_PREFIX: &str = "oh-";
 
-/// Bytes of a hash in a name: nobody finds two that are the same.
-const NAME_BYTES: usize = 16;
+/// Bytes of a hash in a name: enough that nobody finds two texts with the same one.
+const NAME_HASH_BYTES: usize = 16;
 
-/// The session of a request; `None` for one of its own that nothing finds again.
+/// Returns the session of a request; `None` for a new one that no repeat finds again.
 pub(super) fn of(who: &Principal, message: &RequestMessage) -> Option<SessionId> {
     let context = message.context();
     let Some(session) = context.and_then(|context| context.session_id.as_ref()) else {
@@ -33,12 +33,12 @@ pub(super) fn of(who: &Principal, message: &RequestMessage) -> Option<SessionId>
     })
 }
 
-/// The session of a request that names none.
+/// Returns the session of a request that names none.
 pub(super) fn once(who: &Principal, id: &RequestId) -> SessionId {
     made(&["once", &who.name(), id.as_str()])
 }
 
-/// What a request says about where it belongs, as a hash: its tenant, session and conversation.
+/// Returns a hash of the tenant, session and conversation that a request names.
 pub(super) fn named(message: &RequestMessage) -> String {
     let tenant = message.request.auth.as_ref().and_then(|auth| auth.tenant_id.as_ref());
     let context = message.context();
@@ -52,23 +52,23 @@ pub(super) fn named(message: &RequestMessage) -> String {
     hex(&hash(&["named", tenant, session, thread]))
 }
 
-/// The session of that name that is the principal's own, when the name is somebody else's.
+/// Returns the principal's own session for a name that belongs to somebody else.
 pub(super) fn own(who: &Principal, session: &SessionId) -> SessionId {
     made(&["own", &who.name(), session.as_str()])
 }
 
 fn made(parts: &[&str]) -> SessionId {
-    let name = MADE.to_owned() + &hex(&hash(parts));
+    let name = HASHED_NAME_PREFIX.to_owned() + &hex(&hash(parts));
     SessionId::parse(&name).expect("hex digits are a name")
 }
 
-/// A hash of texts, none of which can be taken for two.
-fn hash(parts: &[&str]) -> [u8; NAME_BYTES] {
+/// Hashes texts, each with its length: none can be taken for two.
+fn hash(parts: &[&str]) -> [u8; NAME_HASH_BYTES] {
     let mut hasher = Sha256::new();
     for part in parts {
         hasher.update(part.len().to_le_bytes());
         hasher.update(part);
     }
     let whole: [u8; 32] = hasher.finalize().into();
-    *whole.first_chunk().unwrap_or(&[0; NAME_BYTES])
+    *whole.first_chunk().unwrap_or(&[0; NAME_HASH_BYTES])
 }

@@ -1,6 +1,6 @@
-//! What was recorded of a request becomes its answer.
+//! Recorded answer of a run as a response message.
 //!
-//! Called by `post`. A function of records alone, latency included, so that a repeat gets the same
+//! `exchange` and `event_stream` call it. The response is a function of records alone, latency included, so that a repeat gets the same
 //! answer. An error says its code and a sentence of ours: what the engine recorded about it may
 //! quote the request, so only the user who started the daemon is told, on the Unix socket.
 
@@ -25,34 +25,34 @@ use crate::access::principal::Principal;
 use crate::numbered_names::numbered;
 
 /// Whether the results of directives are waited for, unless they are answers.
-pub(super) const WISH: ResultWish = ResultWish::None;
+pub(super) const RESULT_WISH: ResultWish = ResultWish::None;
 
-/// What a shell is told whose user said no, or somebody else did.
+/// Text for a shell whose action was denied, by its user or by somebody else.
 const DENIED: &str = "Not done: it was denied.";
 
-/// What a shell is told that comes back when everything is over.
+/// Text for a shell that comes back when everything is over.
 const NOTHING_LEFT: &str = "Nothing waits any more.";
 
 /// Characters of the reason why something failed.
 const MAX_REASON_CHARS: usize = 1_000;
 
-/// Who reads an answer.
+/// Reader of an answer.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ResponseReader<'r> {
     pub(super) echo: &'r RequestEcho,
     pub(super) about: &'r ShellDescription,
     /// Whether it is the user who started the daemon, who is told why something failed.
     pub(super) is_user: bool,
-    /// How a question reaches its user; `None` for a shell that cannot ask.
+    /// Means to ask its user; `None` for a shell that cannot ask.
     pub(super) asks: Option<ApprovalOffer<'r>>,
 }
 
-/// What a shell that can ask is given with a question.
+/// Parts of a continuation token for a shell that can ask.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ApprovalOffer<'r> {
     pub(super) seals: &'r TokenSealer,
     pub(super) who: &'r Principal,
-    /// Where the request belongs, as it says.
+    /// Hash of the tenant, session and conversation that the request names.
     pub(super) place: &'r str,
 }
 
@@ -99,7 +99,7 @@ fn told(ran: &FinishedRun, said: Node<'_>, reader: ResponseReader<'_>) -> Option
         return None;
     }
     let shown = render(&said.get("text")?.as_str()?, reader.about);
-    let shown = shown.with_id(directive_id(&ran.location.name(), 0), WISH);
+    let shown = shown.with_id(directive_id(&ran.location.name(), 0), RESULT_WISH);
     Some(ResponseMessage::success(reader.echo, vec![shown]))
 }
 
@@ -111,7 +111,7 @@ fn whole(ran: &FinishedRun, said: Option<Value>, reader: ResponseReader<'_>) -> 
         Some(payload) => match failure(&payload, reader.is_user) {
             Some(_) if ran.is_step && is_denied(&payload) => {
                 let told = render(DENIED, reader.about)
-                    .with_id(directive_id(&ran.location.name(), 0), WISH);
+                    .with_id(directive_id(&ran.location.name(), 0), RESULT_WISH);
                 ResponseMessage::success(echo, vec![told])
             }
             Some(error) => ResponseMessage::error(echo, error),
@@ -144,8 +144,8 @@ fn failure(payload: &Value, tells_reason: bool) -> Option<ErrorObject> {
     })
 }
 
-/// What the shell is to show, and what it is to ask. Each directive has a name of its own; only for
-/// the answers to questions somebody waits.
+/// Makes the directives to show and to ask. Each has a name of its own; only answers to questions are
+/// waited for.
 fn success(ran: &FinishedRun, payload: &Value, reader: ResponseReader<'_>) -> ResponseMessage {
     let is_pending =
         payload.get("status").is_some_and(|status| status.is_keyword("pending-approval"));
@@ -181,7 +181,7 @@ fn success(ran: &FinishedRun, payload: &Value, reader: ResponseReader<'_>) -> Re
     }
     let wish = |index: usize| match asked.iter().any(|asked| asked.index == index) {
         true => ResultWish::Required,
-        false => WISH,
+        false => RESULT_WISH,
     };
     let run = ran.location.name();
     let named = directives.into_iter().enumerate();
@@ -200,7 +200,7 @@ fn is_denied(payload: &Value) -> bool {
     last.and_then(|act| act.get("outcome")).is_some_and(|outcome| outcome.is_keyword("denied"))
 }
 
-/// What is said to somebody who came back and to whom nobody said a word: what was done.
+/// Lists the actions of a continued run that said no text.
 fn done(payload: &Value) -> String {
     let acts = payload.get("acts").and_then(Value::elements).unwrap_or_default();
     let word = |act: &Value, key| {

@@ -1,7 +1,7 @@
-//! What a session is told of a request.
+//! OpenHarness request as a signal of its session.
 //!
-//! Called by `post`. A prompt like that of any shell, with what the shell knows about its user's
-//! device beside it. What is marked secret stays outside: neither the record nor a thinker gets it.
+//! `run` calls it. A request becomes a prompt like that of any shell, with the shell's knowledge of its
+//! user's device beside it. Secret fields stay outside: neither the record nor a thinker gets them.
 
 use bridle_sexp::Value;
 use bridle_wire::oacp::{MessageType, OacpMessage};
@@ -15,11 +15,11 @@ use super::continuation::AllowedContinuation;
 use super::discovery;
 use crate::byte_text::hex;
 
-/// Where a request that takes a step has the id by which it is called off: it is known by the step.
+/// Key of the id by which a step is called off: the step itself is known by its token.
 pub(super) const NAMED: &str = "request-id";
 
-/// What is said of most requests, at most.
-const USUAL_PAIRS: usize = 4;
+/// Capacity for the pairs of most requests.
+const PAIR_CAPACITY: usize = 4;
 
 /// The prompt that a request makes. It names the request by its fingerprint, so that another body
 /// under the same id is another message. `files` are the facts of its attachments, in order.
@@ -31,7 +31,7 @@ pub(super) fn message(
     let context = received.message.context();
     let intent = context.and_then(|context| context.user_intent.as_ref());
     let text = intent.map_or("", |intent| intent.as_str());
-    let mut pairs = Vec::with_capacity(USUAL_PAIRS);
+    let mut pairs = Vec::with_capacity(PAIR_CAPACITY);
     match step {
         Some(_) if text.trim().is_empty() => pairs.push(("sensor", Value::keyword("continue"))),
         _ => pairs.extend([("sensor", Value::keyword("user-prompt")), ("text", Value::str(text))]),
@@ -51,7 +51,7 @@ pub(super) fn message(
     OacpMessage::new(MessageType::Event).with_payload(Value::plist(pairs))
 }
 
-/// What a run is told that goes on. The answers themselves are recorded as such, beside it.
+/// Returns the pairs of a continued run. The verdicts themselves are recorded beside it.
 fn taken_up(step: &AllowedContinuation) -> Vec<(&'static str, Value)> {
     let number = |number: u64| Value::int(i64::try_from(number).unwrap_or(i64::MAX));
     let mut pairs = vec![
@@ -64,7 +64,7 @@ fn taken_up(step: &AllowedContinuation) -> Vec<(&'static str, Value)> {
     pairs
 }
 
-/// What is said beside the prompt.
+/// Returns the pairs beside the prompt.
 fn beside(
     context: &RequestContext,
     files: &[Option<AttachmentFacts>],

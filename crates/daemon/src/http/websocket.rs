@@ -1,7 +1,7 @@
 //! `GET /v1/openharness/ws`: profile `dev.bridle.ws.1`, requests and their events on one connection.
 //!
-//! The router calls [`upgrade`]. `frame` knows the bytes; what frames ask for is carried out by
-//! `frames`, like what is posted. One task a connection reads, writes and watches
+//! The router calls [`upgrade`]. `frame` reads and writes the bytes; `frame_peer` carries out the
+//! requests in them. One task a connection reads, writes and watches
 //! over it; each request is a task of its own. Leaving a connection leaves its streams, as leaving
 //! a stream does.
 
@@ -45,19 +45,19 @@ const PROTOCOL: &str = "openharness.v1";
 const VERSION: &str = "13";
 
 /// Letters of a key: sixteen bytes in base64.
-const KEY_LEN: usize = 24;
+const KEY_CHARS: usize = 24;
 
-/// What a key is hashed with (RFC 6455).
-const GUID: &[u8] = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
+/// Text with which a key is hashed (RFC 6455).
+const ACCEPT_GUID: &[u8] = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 
 /// Frames of one connection that are being refused; then nothing is read from it.
-const MAX_REFUSED: usize = 32;
+const MAX_REFUSED_FRAMES: usize = 32;
 
 /// The right to take one frame.
 type Turn = OwnedSemaphorePermit;
 
 /// Bytes that are read at once.
-const CHUNK: usize = 4 << 10;
+const READ_CHUNK_BYTES: usize = 4 << 10;
 
 /// Codes of a close (RFC 6455).
 const AWAY: u16 = 1001;
@@ -70,7 +70,7 @@ const TRY_AGAIN: u16 = 1013;
 
 /// Times a `frame-deadline` after which a peer of which nothing came is gone; it is asked for a sign
 /// of life after each of them.
-const SILENCES: u32 = 3;
+const MAX_SILENT_INTERVALS: u32 = 3;
 
 /// Begins to speak WebSocket.
 pub(super) async fn upgrade(
@@ -100,7 +100,7 @@ pub(super) async fn upgrade(
     response
 }
 
-/// Checks who asks, and that it is WebSocket that is asked for; what the answer proves it with.
+/// Checks the peer and the handshake; returns the value of `Sec-WebSocket-Accept`.
 async fn admit(
     http: &HttpService,
     peer: &HttpPeer,
@@ -122,14 +122,14 @@ async fn admit(
         return Err(wrong("the subprotocol openharness.v1"));
     }
     let key = headers.get(SEC_WEBSOCKET_KEY).map(HeaderValue::as_bytes);
-    let key = key.filter(|key| key.len() == KEY_LEN).ok_or_else(|| wrong("a key"))?;
+    let key = key.filter(|key| key.len() == KEY_CHARS).ok_or_else(|| wrong("a key"))?;
     HeaderValue::from_str(&accept(key)).map_err(|_| of(OpenHarnessCode::InternalError))
 }
 
-/// What proves that a key was read.
+/// Returns the proof that a key was read.
 fn accept(key: &[u8]) -> String {
     let digest =
-        ring::digest::digest(&ring::digest::SHA1_FOR_LEGACY_USE_ONLY, &[key, GUID].concat());
+        ring::digest::digest(&ring::digest::SHA1_FOR_LEGACY_USE_ONLY, &[key, ACCEPT_GUID].concat());
     base64(digest.as_ref())
 }
 
@@ -173,21 +173,21 @@ struct WebSocketConnection {
     running: Arc<Semaphore>,
     /// Turns for what runs and for what is refused; nothing is taken while there is none.
     turns: Arc<Semaphore>,
-    /// When something last came.
+    /// Time of the last bytes from the peer.
     heard: Instant,
-    /// When a message began whose end has not come; none while it is us who take nothing.
+    /// Start of a message whose end has not come; `None` while nothing is read.
     began: Option<Instant>,
     /// Its share of the bytes in flight: what has come and was not taken.
     held: ConnectionBytes,
 }
 
-/// Why a connection ends.
+/// Reason for the end of a connection.
 enum WebSocketEnd {
-    /// It broke.
+    /// Broken connection.
     Broken,
-    /// The peer has enough.
+    /// Closed by the peer.
     Theirs(Option<u16>),
-    /// We have.
+    /// Closed by the daemon.
     Ours(u16, &'static str),
     /// The daemon stops.
     Stop,
@@ -219,7 +219,7 @@ impl WebSocketConnection {
     ) -> WebSocketConnection {
         let decoder = WebSocketDecoder::new(frames.max_frame_bytes());
         let running = Arc::new(Semaphore::new(MAX_RUNNING_REQUESTS));
-        let turns = Arc::new(Semaphore::new(MAX_RUNNING_REQUESTS + MAX_REFUSED));
+        let turns = Arc::new(Semaphore::new(MAX_RUNNING_REQUESTS + MAX_REFUSED_FRAMES));
         let (frames, heard) = (Arc::new(frames), Instant::now());
         let held = ConnectionBytes::new(Arc::clone(&http.shared.budget));
         WebSocketConnection { http, frames, io, decoder, running, turns, heard, began: None, held }
@@ -256,7 +256,7 @@ impl WebSocketConnection {
     async fn close(&mut self, code: u16, why: &str) -> io::Result<()> {
         self.io.write_all(&frame::close(code, why)).await?;
         self.io.flush().await?;
-        let mut chunk = [0; CHUNK];
+        let mut chunk = [0; READ_CHUNK_BYTES];
         loop {
             let count = self.io.read(&mut chunk).await?;
             if count == 0 {
@@ -289,7 +289,7 @@ impl WebSocketConnection {
         let mut looks = tokio::time::interval(silence);
         looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         looks.tick().await;
-        let (mut chunk, mut turn) = ([0; CHUNK], None);
+        let (mut chunk, mut turn) = ([0; READ_CHUNK_BYTES], None);
         loop {
             if let Err(end) = self.hear(&mut turn, out).await {
                 return end;
@@ -332,7 +332,7 @@ impl WebSocketConnection {
         };
     }
 
-    /// Why a message that is not whole in time ends the connection.
+    /// Returns the end of a connection whose message was not whole in time.
     fn late(&self) -> WebSocketEnd {
         match self.held.is_waiting() {
             true => WebSocketEnd::Ours(TRY_AGAIN, "the engine has too much to do"),
@@ -390,7 +390,7 @@ impl WebSocketConnection {
 
     /// Looks after a connection from time to time: that there is still somebody, and who.
     async fn look(&mut self, silence: Duration) -> Result<(), WebSocketEnd> {
-        if self.heard.elapsed() >= silence * SILENCES {
+        if self.heard.elapsed() >= silence * MAX_SILENT_INTERVALS {
             return Err(WebSocketEnd::Ours(AWAY, "nothing was heard"));
         }
         if !self.frames.is_known().await {

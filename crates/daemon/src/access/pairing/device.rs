@@ -1,6 +1,6 @@
 //! Pairing the other way round: a device shows a code, an operator confirms it, the device polls.
 //!
-//! For devices that have a screen and no keys. The HTTP room calls [`WaitingDevices::create`] and
+//! For devices that have a screen and no keys. `http` calls [`WaitingDevices::create`] and
 //! [`WaitingDevices::poll`] for the device, [`WaitingDevices::confirm`] and [`WaitingDevices::deny`] for an operator who
 //! is known to it; `bridle pair` calls the same for whoever owns the state directory. The token is
 //! made when the device fetches it and is nowhere before; until then there are hashes of the code
@@ -30,19 +30,19 @@ const ID_BYTES: usize = 6;
 /// Random bytes of a device's secret: nobody guesses it.
 const SECRET_BYTES: usize = 32;
 
-/// What the hashes are for: nothing else is hashed under these words.
+/// Context of the hashes: nothing else is hashed under these words.
 const PURPOSE: &str = "bridle secret of a device that is paired, version 1";
 
-/// What a device needs to show and to keep.
+/// Code that a device shows, with the id and secret that it keeps.
 #[derive(Debug)]
 pub struct DevicePairing {
-    /// What it shows.
+    /// Code to show.
     pub code: PairingCode,
-    /// What it names itself by when it polls.
+    /// Id with which the device polls.
     pub id: PairingId,
-    /// What proves that it is the one.
+    /// Proof that a poll comes from this device.
     pub secret: DeviceSecret,
-    /// When the code ends, in milliseconds since 1970.
+    /// End of the code, in milliseconds since 1970.
     pub expires: i64,
 }
 
@@ -56,7 +56,7 @@ impl PairingId {
         &self.0
     }
 
-    /// Reads a name; `None` if that is none.
+    /// Reads a name; `None` for another form.
     pub fn parse(text: &str) -> Option<PairingId> {
         let digits = text.strip_prefix("p_")?;
         let good = digits.len() == 2 * ID_BYTES && is_hex(digits);
@@ -80,14 +80,14 @@ impl fmt::Debug for DeviceSecret {
     }
 }
 
-/// How a pairing stands, for the device.
+/// State of a pairing, for the device.
 #[derive(Debug, PartialEq, Eq)]
 pub enum PairingState {
     /// Nobody has answered yet.
     Pending,
     /// The answer is no.
     Denied,
-    /// It is over, was fetched, or never was.
+    /// Expired, fetched before, or unknown.
     Expired,
     /// The answer is yes; this is said once.
     Granted(TokenId, PairingOffer),
@@ -98,11 +98,11 @@ pub enum PairingState {
 pub struct WaitingDeviceInfo {
     /// Its pairing.
     pub id: PairingId,
-    /// What its token will be called by.
+    /// Id of the token that it will get.
     pub device: TokenId,
-    /// What it calls itself; may be empty.
+    /// Name that the device gives itself; may be empty.
     pub name: Box<str>,
-    /// When its code ends, in milliseconds since 1970.
+    /// End of its code, in milliseconds since 1970.
     pub expires: i64,
     /// `pending`, `confirmed` or `denied`.
     pub status: &'static str,
@@ -126,7 +126,7 @@ struct WaitingDevice {
     answer: OperatorAnswer,
 }
 
-/// What an operator said.
+/// Answer of an operator.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum OperatorAnswer {
     None,

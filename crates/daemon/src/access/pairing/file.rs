@@ -20,7 +20,7 @@ const MAX_FILE: u64 = (MAX_OPEN as u64) << 10;
 /// Keys of a line, in this order.
 const KEYS: [&str; 6] = ["hash", "expires", "name", "owner", "scopes", "lifetime"];
 
-/// Where the file is.
+/// Path, mode and lock of the file.
 #[derive(Debug)]
 pub(super) struct PairingsFile(PrivateFile);
 

@@ -32,7 +32,7 @@ const MAX_FILE: u64 = (MAX_TOKENS as u64) << 10;
 /// Keys of a line, in this order.
 const KEYS: [&str; 7] = ["id", "name", "owner", "scopes", "created", "expires", "hash"];
 
-/// Where the file is.
+/// Path, mode and lock of the file.
 #[derive(Debug)]
 pub(super) struct TokensFile(PrivateFile);
 
@@ -88,7 +88,7 @@ fn line(entry: &TokenEntry) -> Value {
     Value::plist(KEYS.into_iter().zip(values))
 }
 
-/// Where a file is wrong, and how.
+/// Line of a fault and its description.
 type Fault = (usize, &'static str);
 
 fn parse(bytes: &[u8]) -> Result<Vec<TokenEntry>, Fault> {

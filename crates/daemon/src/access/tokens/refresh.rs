@@ -24,13 +24,13 @@ pub const REFRESH_FILE: &str = "refresh";
 /// token is remembered, which is what is renewed.
 pub const REFRESH_MS: i64 = super::KEPT_MS;
 
-/// What every refresh token begins with, so that it is not taken for a bearer token.
+/// Prefix of every refresh token: it is not taken for a bearer token.
 const PREFIX: &str = "bridler_";
 
 /// Largest file that is read, in bytes: 512 for each token, twice what one takes.
 const MAX_FILE: u64 = (MAX_TOKENS as u64) << 9;
 
-/// What the hashes are for: nothing else is hashed under these words.
+/// Context of the hashes: nothing else is hashed under these words.
 const FAMILY: &str = "bridle refresh token at rest, the half that stays, version 1";
 const CURRENT: &str = "bridle refresh token at rest, the half that changes, version 1";
 
@@ -58,11 +58,11 @@ impl fmt::Debug for RefreshToken {
 pub struct RenewedToken {
     /// The token.
     pub token: BearerToken,
-    /// What renews it next.
+    /// Refresh token that renews it next.
     pub refresh: RefreshToken,
     /// Its public name, which stays.
     pub id: TokenId,
-    /// When it ends, in milliseconds since 1970.
+    /// End of its life, in milliseconds since 1970.
     pub expires: i64,
 }
 
@@ -78,9 +78,9 @@ struct RefreshEntry {
     id: TokenId,
     family: RefreshTokenHash,
     current: RefreshTokenHash,
-    /// When it ends, in milliseconds since 1970.
+    /// End of its life, in milliseconds since 1970.
     until: i64,
-    /// How long a renewed token holds, in milliseconds.
+    /// Lifetime of a renewed token, in milliseconds.
     lifetime: i64,
 }
 
@@ -101,7 +101,7 @@ impl PartialEq for RefreshTokenHash {
 
 impl Eq for RefreshTokenHash {}
 
-/// What a presented refresh token turned out to be.
+/// Verdict on a presented refresh token.
 enum PresentedRefreshToken {
     /// The one that is good.
     Good(RefreshEntry),

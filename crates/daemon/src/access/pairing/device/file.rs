@@ -23,7 +23,7 @@ const KEYS: [&str; 7] = ["id", "code", "secret", "device", "name", "expires", "a
 /// Keys of a yes.
 const OFFER_KEYS: [&str; 4] = ["name", "owner", "scopes", "lifetime"];
 
-/// Where the file is.
+/// Path, mode and lock of the file.
 #[derive(Debug)]
 pub(super) struct DevicesFile(PrivateFile);
 
