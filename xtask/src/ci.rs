@@ -9,7 +9,9 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail};
 
 use crate::console::{ProgramRun, VerbConsole, root};
-use crate::{chaos, clients, layers, memory, peers, schemathesis, setup, siege, tidy, vectors};
+use crate::{
+    chaos, clients, emacs, layers, memory, models, peers, schemathesis, setup, siege, tidy, vectors,
+};
 
 pub(crate) const HELP: &str = "\
 usage: cargo xtask ci [STEP...]
@@ -17,7 +19,7 @@ usage: cargo xtask ci [STEP...]
 Runs all steps, or the named ones, and stops at the first that fails. A missing peer is a failure,
 never a skip. Logs are in target/ci. Steps:
 
-  setup fmt layers tidy deny clippy build test doc vectors peers clients chaos approvals memory schemathesis siege apart";
+  setup fmt layers tidy deny clippy build test doc vectors peers clients emacs models chaos approvals memory schemathesis siege apart";
 
 /// Lines of a failed step's log to show: a few screens, the rest is in the file.
 const SHOWN_LINES: usize = 120;
@@ -86,6 +88,8 @@ fn steps() -> Vec<CiStep> {
         verb("vectors", vectors::run, &[]),
         verb("peers", peers::run, &["--check"]),
         verb("clients", clients::run, &[]),
+        verb("models", models::run, &[]),
+        verb("emacs", emacs::run, &[]),
         verb("chaos", chaos::run, &["--schedules", "60"]),
         verb("approvals", chaos::approvals::run, &["--rounds", "60"]),
         verb("memory", memory::run, &["--edits", "300"]),

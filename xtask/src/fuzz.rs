@@ -18,7 +18,9 @@ usage: cargo xtask fuzz [TARGET...] [--seconds N]
 Runs the named targets, or all of them, N seconds each (600 unless told). A crash is printed as a
 vector line, ready for vectors/ once its verdict is filled in. Targets:
 
-  sexp_read sexp_roundtrip frame_decode message_decode openharness_read org_read";
+  sexp_read sexp_roundtrip frame_decode message_decode openharness_read org_read
+  model_stream
+  lisp_run";
 
 /// Ten minutes: what every target must survive before a release.
 const SECONDS: u64 = 600;
@@ -31,10 +33,15 @@ const TARGETS: &[(&str, &str)] = &[
     ("message_decode", "message"),
     ("openharness_read", "openharness"),
     (ORG, "org"),
+    ("model_stream", "models"),
+    (LISP, "sexp"),
 ];
 
 /// The target whose vectors are files as they are.
 const ORG: &str = "org_read";
+
+/// The target that is seeded with the forms compared with SBCL too.
+const LISP: &str = "lisp_run";
 
 /// The target whose input starts with two bytes that are not part of the stream.
 const FRAMES: &str = "frame_decode";
@@ -118,6 +125,15 @@ fn seed(target: &str, folder: &str) -> Result<usize> {
     let corpus = root().join("fuzz/corpus").join(target);
     fs::create_dir_all(&corpus).with_context(|| format!("cannot make `{}`", corpus.display()))?;
     let mut count = 0;
+    if target == LISP {
+        let forms = fs::read_to_string(root().join("peers/lisp/forms.txt"))
+            .context("cannot read peers/lisp/forms.txt")?;
+        for (number, form) in forms.lines().enumerate() {
+            fs::write(corpus.join(format!("form-{number}")), form)
+                .context("cannot write a form")?;
+            count += 1;
+        }
+    }
     if target == ORG {
         let is_text = |path: &&PathBuf| {
             path.starts_with("vectors/org") && path.extension().is_some_and(|end| end == "org")

@@ -111,6 +111,13 @@ const RULES: &[LayerRule] = &[
         outside: OutsideRule::Without(RUNTIMES),
     },
     LayerRule {
+        // Bytes in, bytes out: who sends them, with which key, is the host's.
+        name: "bridle-models",
+        rooms: &["bridle-org", "bridle-sexp"],
+        test_rooms: &[],
+        outside: OutsideRule::Without(RUNTIMES),
+    },
+    LayerRule {
         name: "bridle-host",
         rooms: &["bridle-loop", "bridle-sexp"],
         test_rooms: &[],
@@ -181,7 +188,7 @@ const RULES: &[LayerRule] = &[
     },
     LayerRule {
         name: "xtask",
-        rooms: &["bridle-lisp", "bridle-org", "bridle-sexp", "bridle-wire"],
+        rooms: &["bridle-lisp", "bridle-models", "bridle-org", "bridle-sexp", "bridle-wire"],
         test_rooms: &[],
         outside: OutsideRule::Without(&[]),
     },

@@ -6,9 +6,12 @@ mod chaos;
 mod ci;
 mod clients;
 mod console;
+mod emacs;
 mod fuzz;
 mod layers;
 mod memory;
+mod metrics;
+mod models;
 mod peers;
 mod privacy;
 mod schema_diff;
@@ -85,6 +88,24 @@ const VERBS: &[TaskVerb] = &[
         summary: "test the Python and TypeScript clients, also against the daemon",
         help: clients::HELP,
         run: clients::run,
+    },
+    TaskVerb {
+        name: "models",
+        summary: "requests and answers of models, with real servers and the vendors' own clients",
+        help: models::HELP,
+        run: models::run,
+    },
+    TaskVerb {
+        name: "emacs",
+        summary: "lint and test the Emacs package, also against the daemon",
+        help: emacs::HELP,
+        run: emacs::run,
+    },
+    TaskVerb {
+        name: "metrics",
+        summary: "latency, fidelity and gaps of the Emacs shell",
+        help: metrics::HELP,
+        run: metrics::run,
     },
     TaskVerb {
         name: "bench",

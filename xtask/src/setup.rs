@@ -61,6 +61,18 @@ const PACKAGES: &[DebianPackage] = &[
         sign: PresenceSign::Program("python3"),
     },
     DebianPackage {
+        name: "elpa-package-lint",
+        why: "the linter of Emacs packages",
+        sign: PresenceSign::File(
+            "/usr/share/emacs/site-lisp/elpa-src/package-lint-0.16/package-lint.el",
+        ),
+    },
+    DebianPackage {
+        name: "texinfo",
+        why: "the manual for Emacs",
+        sign: PresenceSign::Program("makeinfo"),
+    },
+    DebianPackage {
         name: "python3-websockets",
         why: "the WebSocket peer",
         sign: PresenceSign::File("/usr/lib/python3/dist-packages/websockets/__init__.py"),
@@ -72,7 +84,7 @@ const PACKAGES: &[DebianPackage] = &[
     },
     DebianPackage {
         name: "nodejs",
-        why: "the TypeScript client",
+        why: "the TypeScript client, and clients of models",
         sign: PresenceSign::Program("node"),
     },
     DebianPackage {
@@ -82,7 +94,7 @@ const PACKAGES: &[DebianPackage] = &[
     },
     DebianPackage {
         name: "python3-venv",
-        why: "a place for schemathesis",
+        why: "a place for schemathesis and for llama.cpp's server",
         sign: PresenceSign::PythonModule("ensurepip"),
     },
     DebianPackage {

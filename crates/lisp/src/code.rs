@@ -9,11 +9,11 @@ use crate::value::Word;
 pub(crate) type Register = u16;
 
 /// Position in a function's instructions.
-pub(crate) type Target = u16;
+pub(crate) type JumpTarget = u16;
 
 /// One instruction. The destination comes first.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Op {
+pub(crate) enum Instruction {
     Move(Register, Register),
     Constant(Register, u16),
     Nil(Register),
@@ -33,26 +33,26 @@ pub(crate) enum Op {
     SetGlobal(Register, u32),
     Bind(Register, u32),
     Unbind(u16),
-    Jump(Target),
+    Jump(JumpTarget),
     /// A jump backwards: costs fuel, and a place to collect.
-    Back(Target),
-    JumpNil(Register, Target),
-    JumpTrue(Register, Target),
+    Back(JumpTarget),
+    JumpNil(Register, JumpTarget),
+    JumpTrue(Register, JumpTarget),
     /// Jumps when the argument was supplied.
-    JumpSupplied(Register, Target),
+    JumpSupplied(Register, JumpTarget),
     Supplied(Register, Register),
     /// Jumps when the comparison is false.
-    UnlessLess(Register, Register, Target),
-    UnlessLessEqual(Register, Register, Target),
-    UnlessNumbersEqual(Register, Register, Target),
-    UnlessEq(Register, Register, Target),
-    UnlessEql(Register, Register, Target),
-    UnlessCons(Register, Target),
-    IfCons(Register, Target),
-    /// The same with a constant that fits 16 bits: register, constant, target.
-    UnlessLessSmall(Register, i16, Target),
-    UnlessGreaterSmall(Register, i16, Target),
-    UnlessEqualSmall(Register, i16, Target),
+    UnlessLess(Register, Register, JumpTarget),
+    UnlessLessEqual(Register, Register, JumpTarget),
+    UnlessNumbersEqual(Register, Register, JumpTarget),
+    UnlessEq(Register, Register, JumpTarget),
+    UnlessEql(Register, Register, JumpTarget),
+    UnlessCons(Register, JumpTarget),
+    IfCons(Register, JumpTarget),
+    /// Jumps when the comparison with a 16-bit constant is false: register, constant, target.
+    UnlessLessSmall(Register, i16, JumpTarget),
+    UnlessGreaterSmall(Register, i16, JumpTarget),
+    UnlessEqualSmall(Register, i16, JumpTarget),
     Add(Register, Register, Register),
     Subtract(Register, Register, Register),
     Multiply(Register, Register, Register),
@@ -63,7 +63,7 @@ pub(crate) enum Op {
     Not(Register, Register),
     /// Element of a vector or string: destination, vector, index.
     Element(Register, Register, Register),
-    /// Slot of a structure; the next instruction is `Slot`.
+    /// Slot of a structure; the next instruction is `TableSlot`.
     StructureSlot(Register, Register),
     /// Type number and slot of `StructureSlot`.
     Slot(u32, u16),
@@ -131,8 +131,8 @@ pub(crate) enum Op {
     /// A number that no other running block or tagbody has.
     NewToken(Register),
     /// Marks for exits from afar: token or tag, where to land. The value arrives in the register.
-    MarkBlock(Register, Register, Target),
-    MarkCatch(Register, Register, Target),
+    MarkBlock(Register, Register, JumpTarget),
+    MarkCatch(Register, Register, JumpTarget),
     /// Function to call when control leaves.
     MarkCleanup(Register),
     PopMark,
@@ -144,7 +144,7 @@ pub(crate) enum Op {
 
 /// Variable that a closure takes along.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Capture {
+pub(crate) enum CaptureSource {
     /// From a register of the function that makes the closure.
     Register(Register),
     /// From what that function captured itself.
@@ -153,7 +153,7 @@ pub(crate) enum Capture {
 
 /// Parameters other than required ones.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Parameters {
+pub(crate) struct ParameterLayout {
     pub(crate) optional: u16,
     pub(crate) has_rest: bool,
     /// Keywords, if there is `&key`.
@@ -170,20 +170,20 @@ pub(crate) struct SourcePlace {
 
 /// A compiled function.
 #[derive(Clone, Debug)]
-pub(crate) struct Code {
+pub(crate) struct CompiledCode {
     pub(crate) name: Word,
-    pub(crate) ops: Vec<Op>,
+    pub(crate) ops: Vec<Instruction>,
     pub(crate) constants: Vec<Word>,
-    pub(crate) captures: Vec<Capture>,
+    pub(crate) captures: Vec<CaptureSource>,
     pub(crate) registers: u16,
     pub(crate) required: u16,
-    pub(crate) parameters: Option<Box<Parameters>>,
+    pub(crate) parameters: Option<Box<ParameterLayout>>,
     /// Places of instructions that may fail, by position.
     pub(crate) places: Vec<(u16, SourcePlace)>,
     pub(crate) file: Arc<str>,
 }
 
-impl Code {
+impl CompiledCode {
     /// Place of the instruction before `position`, or of the closest one before it.
     pub(crate) fn place(&self, position: usize) -> Option<SourcePlace> {
         let end = self.places.partition_point(|(at, _)| (*at as usize) < position);
@@ -194,13 +194,13 @@ impl Code {
 /// All functions of an instance: those of the image, then its own.
 #[derive(Clone, Default)]
 pub(crate) struct CodeTable {
-    base: Arc<Vec<Code>>,
-    own: Vec<Arc<Code>>,
+    base: Arc<Vec<CompiledCode>>,
+    own: Vec<Arc<CompiledCode>>,
 }
 
 impl CodeTable {
     #[inline]
-    pub(crate) fn get(&self, index: u32) -> &Code {
+    pub(crate) fn get(&self, index: u32) -> &CompiledCode {
         let index = index as usize;
         match index.checked_sub(self.base.len()) {
             Some(own) => &self.own[own],
@@ -213,18 +213,18 @@ impl CodeTable {
         (index as usize) < self.base.len()
     }
 
-    pub(crate) fn push(&mut self, code: Code) -> u32 {
+    pub(crate) fn push(&mut self, code: CompiledCode) -> u32 {
         self.own.push(Arc::new(code));
         (self.base.len() + self.own.len()) as u32 - 1
     }
 
-    pub(crate) fn set(&mut self, index: u32, code: Code) {
+    pub(crate) fn set(&mut self, index: u32, code: CompiledCode) {
         let own = index as usize - self.base.len();
         self.own[own] = Arc::new(code);
     }
 
     /// Says what the closures of a function take along, before it is compiled itself.
-    pub(crate) fn set_captures(&mut self, index: u32, captures: Vec<Capture>) {
+    pub(crate) fn set_captures(&mut self, index: u32, captures: Vec<CaptureSource>) {
         let own = index as usize - self.base.len();
         Arc::make_mut(&mut self.own[own]).captures = captures;
     }

@@ -1,18 +1,18 @@
 //! The collector: marks what is reachable from roots that the machine names, and puts the rest on
 //! the free lists. Nothing moves, so words stay valid. Iterative: deep data costs memory, not stack.
 
-use crate::heap::{Heap, Object, Pair};
+use crate::heap::{ConsPair, Heap, HeapObject};
 use crate::value::{Word, tag};
 
 /// Marks of one collection.
-pub(crate) struct Marks {
+pub(crate) struct CollectionMarks {
     pairs: Vec<u64>,
     objects: Vec<u64>,
     /// Reached and not yet looked into.
     pending: Vec<Word>,
 }
 
-impl Marks {
+impl CollectionMarks {
     pub(crate) fn new(heap: &Heap) -> Self {
         Self {
             pairs: vec![0; heap.pairs.len().div_ceil(64)],
@@ -32,12 +32,14 @@ impl Marks {
                 continue;
             }
             match heap.object(word) {
-                Object::Vector(words, _) => words.iter().for_each(|word| self.note(heap, *word)),
-                Object::Structure(_, words) | Object::Closure(_, words) => {
+                HeapObject::Vector(words, _) => {
+                    words.iter().for_each(|word| self.note(heap, *word))
+                }
+                HeapObject::Structure(_, words) | HeapObject::Closure(_, words) => {
                     words.iter().for_each(|word| self.note(heap, *word));
                 }
-                Object::Cell(value) => self.note(heap, *value),
-                Object::Table(table) => table.words().for_each(|word| self.note(heap, word)),
+                HeapObject::Cell(value) => self.note(heap, *value),
+                HeapObject::Table(table) => table.words().for_each(|word| self.note(heap, word)),
                 _ => {}
             }
         }
@@ -67,13 +69,13 @@ fn is_marked(marks: &[u64], index: usize) -> bool {
 
 impl Heap {
     /// Frees what has no mark and counts what is left.
-    pub(crate) fn sweep(&mut self, marks: &Marks) {
+    pub(crate) fn sweep(&mut self, marks: &CollectionMarks) {
         let (mut bytes, mut free) = (0, 0);
         for index in (0..self.pairs.len()).rev() {
             if is_marked(&marks.pairs, index) {
-                bytes += size_of::<Pair>();
+                bytes += size_of::<ConsPair>();
             } else {
-                self.pairs[index] = Pair { car: Word(tag::MARKER), cdr: Word(u64::from(free)) };
+                self.pairs[index] = ConsPair { car: Word(tag::MARKER), cdr: Word(u64::from(free)) };
                 free = index as u32 + 1;
             }
         }
@@ -83,7 +85,7 @@ impl Heap {
             if is_marked(&marks.objects, index) {
                 bytes += self.objects[index].bytes();
             } else {
-                self.objects[index] = Object::Free(free);
+                self.objects[index] = HeapObject::Free(free);
                 free = index as u32 + 1;
             }
         }

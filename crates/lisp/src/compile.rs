@@ -7,6 +7,7 @@ mod backquote;
 mod check;
 mod destructure;
 mod emit;
+mod emit_call;
 mod emit_control;
 mod lambda;
 mod special;
@@ -26,7 +27,7 @@ pub(crate) type BlockId = usize;
 /// Nested forms, macro expansions included.
 const COMPILE_DEPTH: usize = 600;
 
-/// Why a form was not compiled.
+/// Reason that a form was not compiled.
 pub(crate) enum CompileFailure {
     /// Not in the subset: what, and where.
     Outside(String, SourcePlace),
@@ -43,11 +44,11 @@ impl From<Trap> for CompileFailure {
     }
 }
 
-pub(crate) type Compiled<T> = Result<T, CompileFailure>;
+pub(crate) type CompileResult<T> = Result<T, CompileFailure>;
 
 /// Operations with an instruction of their own.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Inline {
+pub(crate) enum InlineOperation {
     Add,
     Subtract,
     Multiply,
@@ -67,63 +68,63 @@ pub(crate) enum Inline {
     Element,
 }
 
-/// What a call calls.
-pub(crate) enum Target {
+/// Function that a call names.
+pub(crate) enum CallTarget {
     Global(u32),
     Native(u32),
     /// A variable that holds a local function.
     Local(VariableId),
-    Node(Box<Node>),
+    Node(Box<FormNode>),
 }
 
 /// A form with everything resolved.
-pub(crate) enum Node {
+pub(crate) enum FormNode {
     Constant(Word),
     Local(VariableId),
-    SetLocal(VariableId, Box<Node>),
+    SetLocal(VariableId, Box<FormNode>),
     Global(u32, SourcePlace),
-    SetGlobal(u32, Box<Node>),
-    If(Box<Node>, Box<Node>, Box<Node>),
-    And(Vec<Node>),
-    Or(Vec<Node>),
-    Sequence(Vec<Node>),
-    Let(Vec<Binding>, Box<Node>),
+    SetGlobal(u32, Box<FormNode>),
+    If(Box<FormNode>, Box<FormNode>, Box<FormNode>),
+    And(Vec<FormNode>),
+    Or(Vec<FormNode>),
+    Sequence(Vec<FormNode>),
+    Let(Vec<VariableBinding>, Box<FormNode>),
     Function(FunctionId),
-    Call(Target, Vec<Node>, SourcePlace),
+    Call(CallTarget, Vec<FormNode>, SourcePlace),
     /// The last argument is a list of more.
-    Apply(Target, Vec<Node>, SourcePlace),
-    Inline(Inline, Vec<Node>, SourcePlace),
-    Slot(u32, u16, Box<Node>, SourcePlace),
-    Block(BlockId, Box<Node>),
-    ReturnFrom(BlockId, Box<Node>),
-    Tagbody(BlockId, Vec<Segment>),
+    Apply(CallTarget, Vec<FormNode>, SourcePlace),
+    Inline(InlineOperation, Vec<FormNode>, SourcePlace),
+    Slot(u32, u16, Box<FormNode>, SourcePlace),
+    Block(BlockId, Box<FormNode>),
+    ReturnFrom(BlockId, Box<FormNode>),
+    Tagbody(BlockId, Vec<TagbodySegment>),
     Go(BlockId, usize),
-    Catch(Box<Node>, Box<Node>),
-    Throw(Box<Node>, Box<Node>, SourcePlace),
-    Cleanup(Box<Node>, FunctionId),
-    ValuesToList(Box<Node>),
+    Catch(Box<FormNode>, Box<FormNode>),
+    Throw(Box<FormNode>, Box<FormNode>, SourcePlace),
+    Cleanup(Box<FormNode>, FunctionId),
+    ValuesToList(Box<FormNode>),
     /// The list's elements are the values.
-    ListToValues(Box<Node>),
-    ValuesBind(Vec<VariableId>, Box<Node>, Box<Node>),
-    ValuesFirst(Box<Node>, Box<Node>),
+    ListToValues(Box<FormNode>),
+    ValuesBind(Vec<VariableId>, Box<FormNode>, Box<FormNode>),
+    ValuesFirst(Box<FormNode>, Box<FormNode>),
     /// Local functions that may call each other.
-    Labels(Vec<(VariableId, FunctionId)>, Box<Node>),
+    Labels(Vec<(VariableId, FunctionId)>, Box<FormNode>),
 }
 
 /// A variable and its first value.
-pub(crate) enum Binding {
-    Lexical(VariableId, Node),
-    Dynamic(u32, Node),
+pub(crate) enum VariableBinding {
+    Lexical(VariableId, FormNode),
+    Dynamic(u32, FormNode),
 }
 
 /// Tag, or a form between tags.
-pub(crate) enum Segment {
+pub(crate) enum TagbodySegment {
     Tag(usize),
-    Form(Node),
+    Form(FormNode),
 }
 
 /// A lexical variable.
-pub(crate) struct Variable {
+pub(crate) struct LexicalVariable {
     pub(crate) function: FunctionId,
     pub(crate) is_captured: bool,
     pub(crate) is_assigned: bool,
@@ -133,7 +134,7 @@ pub(crate) struct Variable {
 
 /// Parameter of a function; bound dynamically when it names a special variable.
 #[derive(Clone, Copy)]
-pub(crate) struct Parameter {
+pub(crate) struct FunctionParameter {
     pub(crate) variable: VariableId,
     pub(crate) special: Option<u32>,
 }
@@ -141,22 +142,22 @@ pub(crate) struct Parameter {
 /// Parameter with a default.
 pub(crate) struct DefaultedParameter {
     pub(crate) keyword: Word,
-    pub(crate) parameter: Parameter,
-    pub(crate) default: Node,
-    pub(crate) supplied: Option<Parameter>,
+    pub(crate) parameter: FunctionParameter,
+    pub(crate) default: FormNode,
+    pub(crate) supplied: Option<FunctionParameter>,
 }
 
 /// A function that is being compiled.
 pub(crate) struct FunctionNode {
     pub(crate) name: Word,
     pub(crate) code: u32,
-    pub(crate) required: Vec<Parameter>,
+    pub(crate) required: Vec<FunctionParameter>,
     pub(crate) optional: Vec<DefaultedParameter>,
-    pub(crate) rest: Option<Parameter>,
+    pub(crate) rest: Option<FunctionParameter>,
     pub(crate) keys: Option<Vec<DefaultedParameter>>,
     pub(crate) allows_other_keys: bool,
-    pub(crate) auxiliary: Vec<(Parameter, Node)>,
-    pub(crate) body: Option<Node>,
+    pub(crate) auxiliary: Vec<(FunctionParameter, FormNode)>,
+    pub(crate) body: Option<FormNode>,
     /// Variables of functions around it that it or a function inside it uses.
     pub(crate) captures: Vec<VariableId>,
     pub(crate) parent: Option<FunctionId>,
@@ -172,7 +173,7 @@ pub(crate) struct BlockNode {
     pub(crate) cleanups: usize,
 }
 
-/// What a name means where the compiler is.
+/// Meaning of a name in the scope that is being compiled.
 pub(crate) enum ScopeEntry {
     Variable(u32, VariableId),
     Special(u32),
@@ -184,7 +185,7 @@ pub(crate) enum ScopeEntry {
 }
 
 /// State of compiling one top-level form.
-pub(crate) struct Compiler<'m> {
+pub(crate) struct FormCompiler<'m> {
     pub(crate) machine: &'m mut Machine,
     pub(crate) codes: &'m mut CodeTable,
     pub(crate) places: &'m HashMap<u32, SourcePlace>,
@@ -193,14 +194,14 @@ pub(crate) struct Compiler<'m> {
     place: SourcePlace,
     depth: usize,
     cleanups: usize,
-    variables: Vec<Variable>,
+    variables: Vec<LexicalVariable>,
     functions: Vec<FunctionNode>,
     blocks: Vec<BlockNode>,
     scope: Vec<ScopeEntry>,
     current: FunctionId,
 }
 
-impl<'m> Compiler<'m> {
+impl<'m> FormCompiler<'m> {
     pub(crate) fn new(
         machine: &'m mut Machine,
         codes: &'m mut CodeTable,
@@ -226,7 +227,7 @@ impl<'m> Compiler<'m> {
     }
 
     /// Compiles a form into a function without parameters, and returns that function.
-    pub(crate) fn compile_form(&mut self, form: Word) -> Compiled<Word> {
+    pub(crate) fn compile_form(&mut self, form: Word) -> CompileResult<Word> {
         self.current = self.new_function(NIL, None);
         let body = self.analyze(form)?;
         self.functions[0].body = Some(body);
@@ -257,7 +258,7 @@ impl<'m> Compiler<'m> {
     }
 
     fn new_variable(&mut self) -> VariableId {
-        self.variables.push(Variable {
+        self.variables.push(LexicalVariable {
             function: self.current,
             is_captured: false,
             is_assigned: false,
@@ -287,7 +288,7 @@ impl<'m> Compiler<'m> {
         self.machine.heap.list(words)
     }
 
-    fn elements(&mut self, list: Word) -> Compiled<Vec<Word>> {
+    fn elements(&mut self, list: Word) -> CompileResult<Vec<Word>> {
         let mut elements = Vec::new();
         let mut rest = list;
         while rest.is_cons() {
@@ -307,11 +308,11 @@ impl<'m> Compiler<'m> {
         CompileFailure::Program(format!("malformed form: {text}"))
     }
 
-    fn outside<T>(&self, name: impl Into<String>) -> Compiled<T> {
+    fn outside<T>(&self, name: impl Into<String>) -> CompileResult<T> {
         Err(CompileFailure::Outside(name.into(), self.place))
     }
 
-    fn program<T>(&self, text: impl Into<String>) -> Compiled<T> {
+    fn program<T>(&self, text: impl Into<String>) -> CompileResult<T> {
         Err(CompileFailure::Program(text.into()))
     }
 }

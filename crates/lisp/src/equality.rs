@@ -2,11 +2,11 @@
 //!
 //! long: the hash is one match over kinds of values.
 
-use crate::heap::{Heap, Object};
+use crate::heap::{Heap, HeapObject};
 use crate::machine::Machine;
 use crate::number::arithmetic::compare_numbers;
 use crate::table::TableTest;
-use crate::trap::{LimitKind, Outcome, limit};
+use crate::trap::{LimitKind, StepResult, limit};
 use crate::value::{Word, tag};
 
 /// Identity, and the same number of the same type.
@@ -17,9 +17,9 @@ pub(crate) fn is_eql(heap: &Heap, one: Word, two: Word) -> bool {
 
 fn is_same_number(heap: &Heap, one: Word, two: Word) -> bool {
     match (heap.object(one), heap.object(two)) {
-        (Object::Double(one), Object::Double(two)) => one.to_bits() == two.to_bits(),
-        (Object::Big(one), Object::Big(two)) => one == two,
-        (Object::Ratio(one), Object::Ratio(two)) => one == two,
+        (HeapObject::Double(one), HeapObject::Double(two)) => one.to_bits() == two.to_bits(),
+        (HeapObject::Big(one), HeapObject::Big(two)) => one == two,
+        (HeapObject::Ratio(one), HeapObject::Ratio(two)) => one == two,
         _ => false,
     }
 }
@@ -28,15 +28,15 @@ fn is_same_number(heap: &Heap, one: Word, two: Word) -> bool {
 const HASHED_NODES: usize = 1000;
 
 impl Machine {
-    pub(crate) fn is_equal(&mut self, one: Word, two: Word) -> Outcome<bool> {
+    pub(crate) fn is_equal(&mut self, one: Word, two: Word) -> StepResult<bool> {
         self.is_same(one, two, false)
     }
 
-    pub(crate) fn is_equalp(&mut self, one: Word, two: Word) -> Outcome<bool> {
+    pub(crate) fn is_equalp(&mut self, one: Word, two: Word) -> StepResult<bool> {
         self.is_same(one, two, true)
     }
 
-    fn is_same(&mut self, one: Word, two: Word, is_loose: bool) -> Outcome<bool> {
+    fn is_same(&mut self, one: Word, two: Word, is_loose: bool) -> StepResult<bool> {
         let mut pending = vec![(one, two)];
         let mut steps = 0_usize;
         while let Some((mut one, mut two)) = pending.pop() {
@@ -75,7 +75,7 @@ impl Machine {
         two: Word,
         is_loose: bool,
         pending: &mut Vec<(Word, Word)>,
-    ) -> Outcome<bool> {
+    ) -> StepResult<bool> {
         if is_loose {
             if let (Some(one), Some(two)) = (self.try_number(one), self.try_number(two)) {
                 return Ok(compare_numbers(&one, &two).is_eq());
@@ -88,31 +88,31 @@ impl Machine {
             return Ok(false);
         };
         let work = match left {
-            Object::Text(text, _) => text.len() / 32,
-            Object::Vector(elements, _) => elements.len() / 8,
+            HeapObject::Text(text, _) => text.len() / 32,
+            HeapObject::Vector(elements, _) => elements.len() / 8,
             _ => 0,
         };
         let answer = match (left, right) {
-            (Object::Text(one, _), Object::Text(two, _)) if is_loose => {
+            (HeapObject::Text(one, _), HeapObject::Text(two, _)) if is_loose => {
                 one.len() == two.len() && one.iter().map(fold).eq(two.iter().map(fold))
             }
-            (Object::Text(one, _), Object::Text(two, _)) => one == two,
-            (Object::Vector(one, _), Object::Vector(two, _)) if is_loose => {
+            (HeapObject::Text(one, _), HeapObject::Text(two, _)) => one == two,
+            (HeapObject::Vector(one, _), HeapObject::Vector(two, _)) if is_loose => {
                 pending.extend(one.iter().copied().zip(two.iter().copied()));
                 one.len() == two.len()
             }
-            (Object::Text(text, _), Object::Vector(vector, _))
-            | (Object::Vector(vector, _), Object::Text(text, _))
+            (HeapObject::Text(text, _), HeapObject::Vector(vector, _))
+            | (HeapObject::Vector(vector, _), HeapObject::Text(text, _))
                 if is_loose =>
             {
                 pending.extend(text.iter().map(Word::character).zip(vector.iter().copied()));
                 text.len() == vector.len()
             }
-            (Object::Structure(kind, one), Object::Structure(other, two)) if is_loose => {
+            (HeapObject::Structure(kind, one), HeapObject::Structure(other, two)) if is_loose => {
                 pending.extend(one.iter().copied().zip(two.iter().copied()));
                 kind == other && !self.types.get(*kind).is_condition
             }
-            (Object::Table(_), Object::Table(_)) if is_loose => {
+            (HeapObject::Table(_), HeapObject::Table(_)) if is_loose => {
                 return self.refuse("EQUALP of hash tables");
             }
             _ => is_same_number(&self.heap, one, two),
@@ -121,7 +121,7 @@ impl Machine {
         Ok(answer)
     }
 
-    pub(crate) fn hash(&mut self, word: Word, test: TableTest) -> Outcome<u64> {
+    pub(crate) fn hash(&mut self, word: Word, test: TableTest) -> StepResult<u64> {
         match test {
             TableTest::Eq => Ok(mix(self.seed, word.0)),
             TableTest::Eql if !word.is_object() => Ok(mix(self.seed, word.0)),
@@ -129,7 +129,7 @@ impl Machine {
         }
     }
 
-    fn deep_hash(&mut self, word: Word, test: TableTest) -> Outcome<u64> {
+    fn deep_hash(&mut self, word: Word, test: TableTest) -> StepResult<u64> {
         let is_deep = matches!(test, TableTest::Equal | TableTest::Equalp);
         let is_loose = test == TableTest::Equalp;
         let mut hash = self.seed;
@@ -152,11 +152,11 @@ impl Machine {
                 continue;
             }
             match self.heap.get(word) {
-                Some(Object::Text(text, _)) if is_deep => {
+                Some(HeapObject::Text(text, _)) if is_deep => {
                     work += text.len() / 32;
                     hash = mix(hash, text.len() as u64);
                     match text {
-                        crate::text::Text::Narrow(bytes) => {
+                        crate::text::LispText::Narrow(bytes) => {
                             for chunk in bytes.chunks(8) {
                                 let mut eight = [0; 8];
                                 eight[..chunk.len()].copy_from_slice(chunk);
@@ -164,7 +164,7 @@ impl Machine {
                             }
                         }
                         // Wide texts may hold ASCII alone after an assignment: as if narrow.
-                        crate::text::Text::Wide(characters)
+                        crate::text::LispText::Wide(characters)
                             if characters.iter().all(char::is_ascii) =>
                         {
                             let bytes: Vec<u8> = characters.iter().map(|c| *c as u8).collect();
@@ -174,16 +174,16 @@ impl Machine {
                                 hash = mix(hash, u64::from_le_bytes(eight));
                             }
                         }
-                        crate::text::Text::Wide(characters) => {
+                        crate::text::LispText::Wide(characters) => {
                             characters.iter().for_each(|c| hash = mix(hash, *c as u64));
                         }
                     }
                 }
-                Some(Object::Double(number)) => hash = mix(hash, number.to_bits()),
-                Some(Object::Big(number)) => {
+                Some(HeapObject::Double(number)) => hash = mix(hash, number.to_bits()),
+                Some(HeapObject::Big(number)) => {
                     number.iter_u64_digits().for_each(|digit| hash = mix(hash, digit));
                 }
-                Some(Object::Ratio(parts)) => {
+                Some(HeapObject::Ratio(parts)) => {
                     parts.numerator.iter_u64_digits().for_each(|digit| hash = mix(hash, digit));
                     parts.denominator.iter_u64_digits().for_each(|digit| hash = mix(hash, digit));
                 }
@@ -206,11 +206,11 @@ impl Machine {
             return true;
         }
         match self.heap.get(word) {
-            Some(Object::Text(text, _)) => {
+            Some(HeapObject::Text(text, _)) => {
                 text.iter().for_each(|c| *hash = mix(*hash, fold(c) as u64));
             }
-            Some(Object::Vector(elements, _)) => pending.extend(elements.iter().take(64)),
-            Some(Object::Structure(kind, slots)) => {
+            Some(HeapObject::Vector(elements, _)) => pending.extend(elements.iter().take(64)),
+            Some(HeapObject::Structure(kind, slots)) => {
                 *hash = mix(*hash, u64::from(*kind));
                 pending.extend(slots.iter().take(64));
             }
@@ -220,7 +220,7 @@ impl Machine {
     }
 
     /// Slot of a key in a hash table.
-    pub(crate) fn find_key(&mut self, table: Word, key: Word) -> Outcome<(u64, Option<usize>)> {
+    pub(crate) fn find_key(&mut self, table: Word, key: Word) -> StepResult<(u64, Option<usize>)> {
         let Some(test) = self.heap.table(table).map(|table| table.test) else {
             return Err(self.type_error(table, crate::symbols::well_known::HASH_TABLE));
         };
@@ -254,7 +254,7 @@ impl Machine {
         }
     }
 
-    pub(crate) fn put(&mut self, table: Word, key: Word, value: Word) -> Outcome<()> {
+    pub(crate) fn put(&mut self, table: Word, key: Word, value: Word) -> StepResult<()> {
         let (hash, slot) = self.find_key(table, key)?;
         let Some(found) = self.heap.table_mut(table) else { return Ok(()) };
         let grown = match slot {
@@ -285,5 +285,5 @@ fn mix(hash: u64, word: u64) -> u64 {
 /// Whether a word is a function, not merely the name of one.
 pub(crate) fn is_function(heap: &Heap, word: Word) -> bool {
     matches!(word.tag(), tag::NATIVE | tag::CODE)
-        || matches!(heap.get(word), Some(Object::Closure(..)))
+        || matches!(heap.get(word), Some(HeapObject::Closure(..)))
 }

@@ -2,17 +2,17 @@
 
 use bridle_sexp::Value;
 
-use crate::heap::Object;
+use crate::heap::HeapObject;
 use crate::machine::Machine;
-use crate::symbols::{Home, well_known};
-use crate::trap::{LimitKind, Outcome, limit};
+use crate::symbols::{SymbolHome, well_known};
+use crate::trap::{LimitKind, StepResult, limit};
 use crate::value::{NIL, T, Word, tag};
 
 /// Nesting of data that is handed over.
 const DEPTH: usize = 500;
 
 impl Machine {
-    pub(crate) fn import(&mut self, value: &Value, depth: usize) -> Outcome {
+    pub(crate) fn import(&mut self, value: &Value, depth: usize) -> StepResult {
         if depth > DEPTH {
             return Err(limit(LimitKind::Depth));
         }
@@ -22,8 +22,8 @@ impl Machine {
             Value::T => T,
             Value::Symbol(_) => {
                 let name = lisp_name(value.as_symbol().unwrap_or_default());
-                let known = self.symbols.find(Home::Lisp, &name);
-                Word::symbol(known.unwrap_or_else(|| self.symbols.intern(Home::User, &name)))
+                let known = self.symbols.find(SymbolHome::Lisp, &name);
+                Word::symbol(known.unwrap_or_else(|| self.symbols.intern(SymbolHome::User, &name)))
             }
             Value::Keyword(_) => {
                 let name = lisp_name(value.as_keyword().unwrap_or_default());
@@ -67,7 +67,7 @@ impl Machine {
         })
     }
 
-    pub(crate) fn export(&mut self, word: Word, depth: usize) -> Outcome<Value> {
+    pub(crate) fn export(&mut self, word: Word, depth: usize) -> StepResult<Value> {
         if depth > DEPTH {
             return Err(limit(LimitKind::Depth));
         }
@@ -79,7 +79,7 @@ impl Machine {
             tag::SYMBOL => match word.payload() {
                 well_known::NIL => Value::Nil,
                 well_known::T => Value::T,
-                symbol if self.symbols.home(symbol) == Home::Keyword => {
+                symbol if self.symbols.home(symbol) == SymbolHome::Keyword => {
                     Value::keyword(&data_name(self.symbols.name(symbol)))
                 }
                 symbol => Value::symbol(&data_name(self.symbols.name(symbol))),
@@ -104,15 +104,15 @@ impl Machine {
         })
     }
 
-    fn export_object(&mut self, word: Word, depth: usize) -> Outcome<Value> {
+    fn export_object(&mut self, word: Word, depth: usize) -> StepResult<Value> {
         match self.heap.get(word) {
-            Some(Object::Text(text, _)) => Ok(Value::str(text.to_owned_string())),
-            Some(Object::Double(number)) => Ok(Value::float(*number)),
-            Some(Object::Big(number)) => Ok(Value::BigInt(number.to_string().into())),
-            Some(Object::Ratio(parts)) => {
+            Some(HeapObject::Text(text, _)) => Ok(Value::str(text.to_owned_string())),
+            Some(HeapObject::Double(number)) => Ok(Value::float(*number)),
+            Some(HeapObject::Big(number)) => Ok(Value::BigInt(number.to_string().into())),
+            Some(HeapObject::Ratio(parts)) => {
                 Ok(Value::Ratio(format!("{}/{}", parts.numerator, parts.denominator).into()))
             }
-            Some(Object::Vector(words, _)) => {
+            Some(HeapObject::Vector(words, _)) => {
                 let words = words.clone();
                 let mut elements = Vec::new();
                 for word in words {

@@ -1,237 +1,58 @@
 //! `format`: directives over a list of arguments. Everything is collected in one string; widths and
 //! repetitions are charged, so a large one is a limit and not a bomb.
-//!
-//! long: one table of directives.
 
+mod control;
+mod values;
 mod words;
 
+pub(crate) use control::refused_directive;
+use control::{ControlPiece, DirectiveParameter, FormatDirective, NESTING, bad, parse};
+
+use num_traits::Signed as _;
+
+use crate::heap::HeapObject;
 use crate::machine::Machine;
-use crate::number::Number;
-use crate::number::float_text::{fixed, plain, shortest_double, shortest_single};
-use crate::trap::{LimitKind, Outcome, Trap, limit};
-use crate::types::condition;
-use crate::value::{NIL, Word};
-
-/// One parameter of a directive.
-#[derive(Clone, Copy, PartialEq)]
-enum Parameter {
-    Missing,
-    Number(i64),
-    Character(char),
-    /// `v`: the next argument.
-    Argument,
-    /// `#`: how many are left.
-    Count,
-}
-
-/// Text, or a directive with what is inside it.
-enum Piece {
-    Text(String),
-    Directive(Directive),
-}
-
-struct Directive {
-    letter: char,
-    colon: bool,
-    at: bool,
-    parameters: Vec<Parameter>,
-    /// Clauses between an opening and its end, and whether the last is a default.
-    clauses: Vec<Vec<Piece>>,
-    has_default: bool,
-    end_colon: bool,
-}
-
-const KNOWN: &str = "ASDBOXRPFC%&~{}[];()^*?T|$W\n";
-const NESTING: usize = 32;
+use crate::trap::{LimitKind, StepResult, limit};
+use crate::value::Word;
 
 /// Arguments and how many were used.
-struct Cursor {
+struct ArgumentCursor {
     words: Vec<Word>,
     at: usize,
+    /// Lists that are left where the arguments are one of several, for `~:^`.
+    lists_left: Option<usize>,
 }
 
-/// What a piece wants besides going on.
+/// Whether formatting goes on behind a piece.
 #[derive(PartialEq)]
-enum Flow {
+enum FormatFlow {
     On,
     Leave,
+    /// `~:^`: leaves the loop over lists too.
+    LeaveLists,
 }
 
-/// The first directive of a control string that the subset does not have.
-pub(crate) fn refused_directive(control: &str) -> Option<String> {
-    let mut characters = control.chars().peekable();
-    while let Some(character) = characters.next() {
-        if character != '~' {
-            continue;
-        }
-        let mut directive = String::from("~");
-        loop {
-            let next = characters.next()?;
-            directive.push(next);
-            if next == '\'' {
-                directive.push(characters.next()?);
-                continue;
-            }
-            if next.is_ascii_digit()
-                || matches!(next, ',' | ':' | '@' | '#' | '+' | '-' | 'v' | 'V')
-            {
-                continue;
-            }
-            let upper = next.to_ascii_uppercase();
-            if !KNOWN.contains(upper) && ("EGI_</>".contains(upper)) {
-                return Some(directive);
-            }
-            break;
-        }
-    }
-    None
+/// Whether the parameters of `~^` say that it leaves; `None` without parameters.
+fn is_end(parameters: &[DirectiveParameter]) -> Option<bool> {
+    let is_given = |parameter: &&DirectiveParameter| **parameter != DirectiveParameter::Missing;
+    let given: Vec<DirectiveParameter> = parameters.iter().take_while(is_given).copied().collect();
+    Some(match given.as_slice() {
+        [] => return None,
+        [one] => *one == DirectiveParameter::Number(0),
+        [one, two] => one == two,
+        [one, two, three, ..] => match (one, two, three) {
+            (
+                DirectiveParameter::Number(low),
+                DirectiveParameter::Number(middle),
+                DirectiveParameter::Number(high),
+            ) => low <= middle && middle <= high,
+            _ => false,
+        },
+    })
 }
 
-fn bad(m: &mut Machine, text: &str) -> Trap {
-    m.message(condition::FORMAT_ERROR, &format!("error in FORMAT: {text}"))
-}
-
-/// Reads pieces up to one of `ends`; returns them and the end's directive.
-fn parse(
-    m: &mut Machine,
-    text: &[char],
-    at: &mut usize,
-    ends: &str,
-    depth: usize,
-) -> Outcome<(Vec<Piece>, Option<Directive>)> {
-    if depth > NESTING {
-        return Err(limit(LimitKind::Depth));
-    }
-    let mut pieces = Vec::new();
-    let mut plain_text = String::new();
-    while *at < text.len() {
-        let character = text[*at];
-        *at += 1;
-        if character != '~' {
-            plain_text.push(character);
-            continue;
-        }
-        if !plain_text.is_empty() {
-            pieces.push(Piece::Text(std::mem::take(&mut plain_text)));
-        }
-        let mut directive = parse_directive(m, text, at)?;
-        match directive.letter {
-            letter if ends.contains(letter) => return Ok((pieces, Some(directive))),
-            '{' | '[' | '(' => {
-                parse_clauses(m, text, at, &mut directive, depth)?;
-                pieces.push(Piece::Directive(directive));
-            }
-            '}' | ']' | ')' | ';' => return Err(bad(m, "no corresponding open")),
-            '\n' => {
-                if directive.at {
-                    pieces.push(Piece::Text("\n".into()));
-                }
-                while !directive.colon
-                    && *at < text.len()
-                    && text[*at].is_whitespace()
-                    && text[*at] != '\n'
-                {
-                    *at += 1;
-                }
-            }
-            _ => pieces.push(Piece::Directive(directive)),
-        }
-    }
-    if !plain_text.is_empty() {
-        pieces.push(Piece::Text(plain_text));
-    }
-    if ends.is_empty() { Ok((pieces, None)) } else { Err(bad(m, "no corresponding close")) }
-}
-
-fn parse_clauses(
-    m: &mut Machine,
-    text: &[char],
-    at: &mut usize,
-    directive: &mut Directive,
-    depth: usize,
-) -> Outcome<()> {
-    let ends = match directive.letter {
-        '{' => "}",
-        '(' => ")",
-        _ => ";]",
-    };
-    loop {
-        let (pieces, end) = parse(m, text, at, ends, depth + 1)?;
-        directive.clauses.push(pieces);
-        match end {
-            Some(end) if end.letter == ';' => directive.has_default |= end.colon,
-            Some(end) => {
-                directive.end_colon = end.colon;
-                return Ok(());
-            }
-            None => return Err(bad(m, "no corresponding close")),
-        }
-    }
-}
-
-fn parse_directive(m: &mut Machine, text: &[char], at: &mut usize) -> Outcome<Directive> {
-    let mut parameters = Vec::new();
-    let (mut colon, mut is_at) = (false, false);
-    let mut expects = true;
-    loop {
-        let Some(character) = text.get(*at).copied() else {
-            return Err(bad(m, "string ended before directive was found"));
-        };
-        *at += 1;
-        match character {
-            '0'..='9' | '+' | '-' => {
-                let mut digits = String::from(character);
-                while let Some(digit) = text.get(*at).filter(|c| c.is_ascii_digit()) {
-                    digits.push(*digit);
-                    *at += 1;
-                }
-                let number =
-                    digits.trim_start_matches('+').parse().map_err(|_| limit(LimitKind::Heap))?;
-                parameters.push(Parameter::Number(number));
-                expects = false;
-            }
-            '\'' => {
-                let Some(value) = text.get(*at).copied() else {
-                    return Err(bad(m, "string ended before directive was found"));
-                };
-                *at += 1;
-                parameters.push(Parameter::Character(value));
-                expects = false;
-            }
-            'v' | 'V' => {
-                parameters.push(Parameter::Argument);
-                expects = false;
-            }
-            '#' => {
-                parameters.push(Parameter::Count);
-                expects = false;
-            }
-            ',' => {
-                if expects {
-                    parameters.push(Parameter::Missing);
-                }
-                expects = true;
-            }
-            ':' => colon = true,
-            '@' => is_at = true,
-            letter => {
-                let letter = letter.to_ascii_uppercase();
-                return Ok(Directive {
-                    letter,
-                    colon,
-                    at: is_at,
-                    parameters,
-                    clauses: Vec::new(),
-                    has_default: false,
-                    end_colon: false,
-                });
-            }
-        }
-    }
-}
-
-impl Cursor {
-    fn next(&mut self, m: &mut Machine) -> Outcome {
+impl ArgumentCursor {
+    fn next(&mut self, m: &mut Machine) -> StepResult {
         let word = self.words.get(self.at).copied();
         self.at += 1;
         word.ok_or_else(|| bad(m, "No more arguments"))
@@ -247,7 +68,7 @@ impl Machine {
         &mut self,
         control: &str,
         arguments: &[Word],
-    ) -> Outcome<String> {
+    ) -> StepResult<String> {
         self.format_at(control, arguments, true)
     }
 
@@ -257,11 +78,11 @@ impl Machine {
         control: &str,
         arguments: &[Word],
         is_start: bool,
-    ) -> Outcome<String> {
+    ) -> StepResult<String> {
         let text: Vec<char> = control.chars().collect();
         self.charge(text.len() / 16)?;
         let (pieces, _) = parse(self, &text, &mut 0, "", 0)?;
-        let mut cursor = Cursor { words: arguments.to_vec(), at: 0 };
+        let mut cursor = ArgumentCursor { words: arguments.to_vec(), at: 0, lists_left: None };
         let mut out = String::new();
         if !is_start {
             // Stands for the line before; removed below.
@@ -273,11 +94,11 @@ impl Machine {
 
     fn format_pieces(
         &mut self,
-        pieces: &[Piece],
-        cursor: &mut Cursor,
+        pieces: &[ControlPiece],
+        cursor: &mut ArgumentCursor,
         out: &mut String,
         depth: usize,
-    ) -> Outcome<Flow> {
+    ) -> StepResult<FormatFlow> {
         if depth > NESTING {
             return Err(limit(LimitKind::Depth));
         }
@@ -287,27 +108,28 @@ impl Machine {
                 return Err(limit(LimitKind::Heap));
             }
             match piece {
-                Piece::Text(text) => out.push_str(text),
-                Piece::Directive(directive) => {
-                    if self.format_directive(directive, cursor, out, depth)? == Flow::Leave {
-                        return Ok(Flow::Leave);
+                ControlPiece::Text(text) => out.push_str(text),
+                ControlPiece::Directive(directive) => {
+                    let flow = self.format_directive(directive, cursor, out, depth)?;
+                    if flow != FormatFlow::On {
+                        return Ok(flow);
                     }
                 }
             }
         }
-        Ok(Flow::On)
+        Ok(FormatFlow::On)
     }
 
     fn format_directive(
         &mut self,
-        d: &Directive,
-        cursor: &mut Cursor,
+        d: &FormatDirective,
+        cursor: &mut ArgumentCursor,
         out: &mut String,
         depth: usize,
-    ) -> Outcome<Flow> {
+    ) -> StepResult<FormatFlow> {
         let parameters = self.format_parameters(d, cursor)?;
         let number = |index: usize| match parameters.get(index) {
-            Some(Parameter::Number(number)) => Some(*number),
+            Some(DirectiveParameter::Number(number)) => Some(*number),
             _ => None,
         };
         match d.letter {
@@ -329,11 +151,13 @@ impl Machine {
             },
             'C' => {
                 let word = cursor.next(self)?;
-                let character = self.character_argument(word)?;
-                if d.at {
-                    out.push_str(&self.print(word, true)?);
-                } else if d.colon && (character.is_control() || character == ' ') {
+                let Some(character) = word.as_character() else {
+                    return Err(bad(self, "the argument of ~C is no character"));
+                };
+                if d.colon && (character.is_control() || character == ' ') {
                     out.push_str(&self.print(word, true)?[2..]);
+                } else if d.at && !d.colon {
+                    out.push_str(&self.print(word, true)?);
                 } else {
                     out.push(character);
                 }
@@ -388,14 +212,26 @@ impl Machine {
                 } else {
                     let list = cursor.next(self)?;
                     let words = self.list_elements(list)?;
-                    self.format_pieces(&pieces, &mut Cursor { words, at: 0 }, out, depth + 1)?;
+                    self.format_pieces(
+                        &pieces,
+                        &mut ArgumentCursor { words, at: 0, lists_left: None },
+                        out,
+                        depth + 1,
+                    )?;
                 }
             }
             '^' => {
-                if d.colon || number(0).is_some() {
-                    return self.refuse("FORMAT directive ~:^");
-                }
-                return Ok(if cursor.left() == 0 { Flow::Leave } else { Flow::On });
+                let is_over = match (is_end(&parameters), d.colon, cursor.lists_left) {
+                    (_, true, None) => return Err(bad(self, "~:^ outside of ~:{")),
+                    (Some(is_over), ..) => is_over,
+                    (None, true, Some(left)) => left == 0,
+                    (None, false, _) => cursor.left() == 0,
+                };
+                return Ok(match (is_over, d.colon) {
+                    (false, _) => FormatFlow::On,
+                    (true, true) => FormatFlow::LeaveLists,
+                    (true, false) => FormatFlow::Leave,
+                });
             }
             '(' => {
                 let mut inner = String::new();
@@ -410,20 +246,29 @@ impl Machine {
             }
             _ => return Err(bad(self, "Unknown directive")),
         }
-        Ok(Flow::On)
+        Ok(FormatFlow::On)
     }
 
-    fn format_parameters(&mut self, d: &Directive, cursor: &mut Cursor) -> Outcome<Vec<Parameter>> {
+    fn format_parameters(
+        &mut self,
+        d: &FormatDirective,
+        cursor: &mut ArgumentCursor,
+    ) -> StepResult<Vec<DirectiveParameter>> {
         let mut all = Vec::new();
         for parameter in &d.parameters {
             all.push(match parameter {
-                Parameter::Count => Parameter::Number(cursor.left() as i64),
-                Parameter::Argument => {
+                DirectiveParameter::Count => DirectiveParameter::Number(cursor.left() as i64),
+                DirectiveParameter::Argument => {
                     let word = cursor.next(self)?;
                     match (word.as_fixnum(), word.as_character()) {
-                        (Some(number), _) => Parameter::Number(number),
-                        (_, Some(character)) => Parameter::Character(character),
-                        _ if word.is_nil() => Parameter::Missing,
+                        (Some(number), _) => DirectiveParameter::Number(number),
+                        (_, Some(character)) => DirectiveParameter::Character(character),
+                        _ if word.is_nil() => DirectiveParameter::Missing,
+                        _ if matches!(self.heap.get(word), Some(HeapObject::Big(_))) => {
+                            let number = self.integer(word)?;
+                            let end = if number.is_negative() { i64::MIN } else { i64::MAX };
+                            DirectiveParameter::Number(i64::try_from(number).unwrap_or(end))
+                        }
                         _ => return Err(bad(self, "bad parameter")),
                     }
                 }
@@ -433,171 +278,13 @@ impl Machine {
         Ok(all)
     }
 
-    /// Pads to a width, at the left when `is_left`.
-    fn pad(
-        &mut self,
-        text: &str,
-        width: Option<i64>,
-        filler: char,
-        is_left: bool,
-        out: &mut String,
-    ) -> Outcome<()> {
-        let count = text.chars().count();
-        let width = width.and_then(|width| usize::try_from(width).ok()).unwrap_or(0);
-        let missing = width.saturating_sub(count);
-        self.reserve(missing.saturating_mul(4))?;
-        let padding: String = std::iter::repeat_n(filler, missing).collect();
-        if is_left {
-            out.push_str(&padding);
-        }
-        out.push_str(text);
-        if !is_left {
-            out.push_str(&padding);
-        }
-        Ok(())
-    }
-
-    fn format_aesthetic(
-        &mut self,
-        d: &Directive,
-        p: &[Parameter],
-        cursor: &mut Cursor,
-        out: &mut String,
-    ) -> Outcome<()> {
-        let word = cursor.next(self)?;
-        let mut text = self.print(word, d.letter != 'A')?;
-        if d.colon && word == NIL {
-            text = "()".into();
-        }
-        if p.is_empty() {
-            out.push_str(&text);
-            return Ok(());
-        }
-        if p.len() > 1 && !matches!(p[1..], [Parameter::Missing, Parameter::Missing, _]) {
-            return self.refuse("column steps in FORMAT directive ~A");
-        }
-        let filler = match p.get(3) {
-            Some(Parameter::Character(character)) => *character,
-            _ => ' ',
-        };
-        let width =
-            if let Some(Parameter::Number(width)) = p.first() { Some(*width) } else { None };
-        self.pad(&text, width, filler, d.at, out)
-    }
-
-    fn format_integer(
-        &mut self,
-        d: &Directive,
-        radix: u32,
-        p: &[Parameter],
-        cursor: &mut Cursor,
-        out: &mut String,
-    ) -> Outcome<()> {
-        let word = cursor.next(self)?;
-        let width =
-            if let Some(Parameter::Number(width)) = p.first() { Some(*width) } else { None };
-        let character = |index: usize, default| match p.get(index) {
-            Some(Parameter::Character(character)) => *character,
-            _ => default,
-        };
-        let style =
-            crate::print::PrintStyle { base: radix, radix: false, ..self.print_style(false)? };
-        let mut text = self.print_styled(word, style)?;
-        let is_integer =
-            word.is_fixnum() || matches!(self.heap.get(word), Some(crate::heap::Object::Big(_)));
-        if is_integer {
-            let (sign, digits) = match text.strip_prefix('-') {
-                Some(digits) => ("-", digits.to_owned()),
-                None => (if d.at { "+" } else { "" }, text.clone()),
-            };
-            let grouped = if d.colon {
-                let every = match p.get(3) {
-                    Some(Parameter::Number(every)) if *every > 0 => {
-                        usize::try_from(*every).unwrap_or(3)
-                    }
-                    _ => 3,
-                };
-                words::group(&digits, character(2, ','), every)
-            } else {
-                digits
-            };
-            text = format!("{sign}{grouped}");
-        }
-        self.pad(&text, width, character(1, ' '), true, out)
-    }
-
-    fn format_fixed(
-        &mut self,
-        d: &Directive,
-        p: &[Parameter],
-        cursor: &mut Cursor,
-        out: &mut String,
-    ) -> Outcome<()> {
-        let word = cursor.next(self)?;
-        let number = |index: usize| match p.get(index) {
-            Some(Parameter::Number(number)) => Some(*number),
-            _ => None,
-        };
-        if p.get(2).is_some_and(|scale| *scale != Parameter::Missing) || p.len() > 3 {
-            return self.refuse("more than two parameters of FORMAT directive ~F");
-        }
-        let Some(value) = self.try_number(word) else {
-            let text = self.print(word, false)?;
-            return self.pad(&text, number(0), ' ', true, out);
-        };
-        let single = match &value {
-            Number::Double(_) => None,
-            value => Some(self.as_single(value)?),
-        };
-        let double = match single {
-            Some(single) => f64::from(single),
-            None => value.to_f64(),
-        };
-        let text = match number(1) {
-            Some(decimals) => {
-                let decimals = usize::try_from(decimals).unwrap_or(0);
-                if decimals > 100 {
-                    return self.refuse("more than 100 decimals in FORMAT");
-                }
-                fixed(double.abs(), decimals)
-            }
-            None if number(0).is_some() => {
-                return self.refuse("FORMAT directive ~F with a width and no decimals");
-            }
-            None => {
-                let digits = match single {
-                    Some(single) => shortest_single(single.abs()),
-                    None => shortest_double(double.abs()),
-                };
-                plain(&digits.digits, if digits.digits == "0" { 1 } else { digits.exponent })
-            }
-        };
-        let sign = if double.is_sign_negative() {
-            "-"
-        } else if d.at {
-            "+"
-        } else {
-            ""
-        };
-        let mut shown = format!("{sign}{text}");
-        // A zero before the point goes where the width leaves no room for it.
-        if let Some(width) = number(0)
-            && shown.len() as i64 > width
-            && text.starts_with("0.")
-            && text.len() > 2
-        {
-            shown = format!("{sign}{}", &text[1..]);
-        }
-        self.pad(&shown, number(0), ' ', true, out)
-    }
-
     fn format_tab(
         &mut self,
-        d: &Directive,
+        d: &FormatDirective,
         column: Option<i64>,
         step: Option<i64>,
         out: &mut String,
-    ) -> Outcome<()> {
+    ) -> StepResult<()> {
         if d.at || d.colon || out.starts_with('\u{1}') && !out.contains('\n') {
             return self.refuse("this use of FORMAT directive ~T");
         }
@@ -618,16 +305,16 @@ impl Machine {
 
     fn format_choice(
         &mut self,
-        d: &Directive,
+        d: &FormatDirective,
         number: Option<i64>,
-        cursor: &mut Cursor,
+        cursor: &mut ArgumentCursor,
         out: &mut String,
         depth: usize,
-    ) -> Outcome<Flow> {
+    ) -> StepResult<FormatFlow> {
         if d.at {
             let word = cursor.next(self)?;
             if word.is_nil() {
-                return Ok(Flow::On);
+                return Ok(FormatFlow::On);
             }
             cursor.at -= 1;
             return self.format_pieces(&d.clauses[0], cursor, out, depth + 1);
@@ -643,7 +330,9 @@ impl Machine {
             Some(number) => number,
             None => {
                 let word = cursor.next(self)?;
-                let number = self.integer(word)?;
+                let Ok(number) = self.integer(word) else {
+                    return Err(bad(self, "the argument of ~[ is no integer"));
+                };
                 i64::try_from(number).unwrap_or(-1)
             }
         };
@@ -656,17 +345,17 @@ impl Machine {
         if d.has_default {
             return self.format_pieces(&d.clauses[last], cursor, out, depth + 1);
         }
-        Ok(Flow::On)
+        Ok(FormatFlow::On)
     }
 
     fn format_loop(
         &mut self,
-        d: &Directive,
+        d: &FormatDirective,
         most: Option<i64>,
-        cursor: &mut Cursor,
+        cursor: &mut ArgumentCursor,
         out: &mut String,
         depth: usize,
-    ) -> Outcome<()> {
+    ) -> StepResult<()> {
         if d.clauses[0].is_empty() {
             return self.refuse("an empty ~{ ~} in FORMAT");
         }
@@ -676,7 +365,7 @@ impl Machine {
             cursor
         } else {
             let list = cursor.next(self)?;
-            own = Cursor { words: self.list_elements(list)?, at: 0 };
+            own = ArgumentCursor { words: self.list_elements(list)?, at: 0, lists_left: None };
             &mut own
         };
         let mut rounds = 0;
@@ -686,12 +375,16 @@ impl Machine {
             let flow = if d.colon {
                 let list = source.next(self)?;
                 let words = self.list_elements(list)?;
-                self.format_pieces(&d.clauses[0], &mut Cursor { words, at: 0 }, out, depth + 1)?;
-                Flow::On
+                let lists_left = Some(source.left());
+                let mut inner = ArgumentCursor { words, at: 0, lists_left };
+                match self.format_pieces(&d.clauses[0], &mut inner, out, depth + 1)? {
+                    FormatFlow::LeaveLists => FormatFlow::Leave,
+                    _ => FormatFlow::On,
+                }
             } else {
                 self.format_pieces(&d.clauses[0], source, out, depth + 1)?
             };
-            if flow == Flow::Leave {
+            if flow != FormatFlow::On {
                 break;
             }
             if (source.at, out.len()) == before {

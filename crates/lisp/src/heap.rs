@@ -6,13 +6,13 @@ use std::sync::Arc;
 
 use num_bigint::BigInt;
 
-use crate::table::Table;
-use crate::text::Text;
+use crate::table::HashTable;
+use crate::text::LispText;
 use crate::value::{NIL, Word};
 
 /// A cons.
 #[derive(Clone, Copy)]
-pub(crate) struct Pair {
+pub(crate) struct ConsPair {
     pub(crate) car: Word,
     pub(crate) cdr: Word,
 }
@@ -26,13 +26,13 @@ pub(crate) struct RatioParts {
 
 /// Whether a vector or string has a fill pointer: its contents then end at it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Shape {
+pub(crate) struct ArrayShape {
     /// Elements that fit without growing, shifted by one, and whether it may grow;
     /// `u32::MAX` for a simple array.
     bits: u32,
 }
 
-impl Shape {
+impl ArrayShape {
     pub(crate) const SIMPLE: Self = Self { bits: u32::MAX };
 
     pub(crate) const fn filled(capacity: usize, adjustable: bool) -> Self {
@@ -52,38 +52,38 @@ impl Shape {
     }
 }
 
-/// Where text goes or comes from.
+/// Destination of printed text.
 #[derive(Clone, Debug)]
-pub(crate) enum Stream {
+pub(crate) enum TextStream {
     /// The instance's output.
     Output,
     /// The instance's second output: warnings.
     ErrorOutput,
     /// A string that grows.
-    ToText { text: Text },
+    ToText { text: LispText },
 }
 
 /// Everything that is neither in the word nor a cons.
 #[derive(Clone)]
-pub(crate) enum Object {
+pub(crate) enum HeapObject {
     /// Unused, and the next one that is.
     Free(u32),
     Double(f64),
     Big(Box<BigInt>),
     Ratio(Box<RatioParts>),
-    Text(Text, Shape),
-    Vector(Vec<Word>, Shape),
-    Table(Box<Table>),
+    Text(LispText, ArrayShape),
+    Vector(Vec<Word>, ArrayShape),
+    Table(Box<HashTable>),
     /// A structure or a condition: its type's number and its slots.
     Structure(u32, Box<[Word]>),
     /// Code and the values of captured variables.
     Closure(u32, Box<[Word]>),
     /// A variable that closures share and somebody assigns.
     Cell(Word),
-    Stream(Box<Stream>),
+    Stream(Box<TextStream>),
 }
 
-impl Object {
+impl HeapObject {
     /// Bytes of the arena and of what hangs on it.
     pub(crate) fn bytes(&self) -> usize {
         let inner = match self {
@@ -95,7 +95,7 @@ impl Object {
             Self::Table(table) => table.bytes(),
             Self::Structure(_, slots) | Self::Closure(_, slots) => slots.len() * 8,
             Self::Stream(stream) => match stream.as_ref() {
-                Stream::ToText { text } => 64 + text.bytes(),
+                TextStream::ToText { text } => 64 + text.bytes(),
                 _ => 64,
             },
         };
@@ -108,8 +108,8 @@ pub(crate) fn big_bytes(number: &BigInt) -> usize {
     32 + usize::try_from(number.bits() / 8).unwrap_or(usize::MAX / 4)
 }
 
-const OBJECT_BYTES: usize = size_of::<Object>();
-const PAIR_BYTES: usize = size_of::<Pair>();
+const OBJECT_BYTES: usize = size_of::<HeapObject>();
+const PAIR_BYTES: usize = size_of::<ConsPair>();
 
 /// Bytes of new objects before the first collection.
 const FIRST_COLLECTION_BYTES: usize = 1 << 20;
@@ -117,10 +117,10 @@ const FIRST_COLLECTION_BYTES: usize = 1 << 20;
 /// All values of an instance.
 #[derive(Clone)]
 pub(crate) struct Heap {
-    pub(crate) base_pairs: Arc<Vec<Pair>>,
-    pub(crate) base_objects: Arc<Vec<Object>>,
-    pub(crate) pairs: Vec<Pair>,
-    pub(crate) objects: Vec<Object>,
+    pub(crate) base_pairs: Arc<Vec<ConsPair>>,
+    pub(crate) base_objects: Arc<Vec<HeapObject>>,
+    pub(crate) pairs: Vec<ConsPair>,
+    pub(crate) objects: Vec<HeapObject>,
     /// First unused index of each arena, counted from 1; 0 for none.
     pub(crate) free_pair: u32,
     pub(crate) free_object: u32,
@@ -174,7 +174,7 @@ impl Heap {
     #[inline]
     pub(crate) fn cons(&mut self, car: Word, cdr: Word) -> Word {
         self.bytes += PAIR_BYTES;
-        let pair = Pair { car, cdr };
+        let pair = ConsPair { car, cdr };
         if self.free_pair != 0 {
             let index = self.free_pair - 1;
             let place = &mut self.pairs[index as usize];
@@ -187,12 +187,12 @@ impl Heap {
         Word::cons(index as u32)
     }
 
-    pub(crate) fn allocate(&mut self, object: Object) -> Word {
+    pub(crate) fn allocate(&mut self, object: HeapObject) -> Word {
         self.bytes += object.bytes();
         if self.free_object != 0 {
             let index = self.free_object - 1;
             let place = &mut self.objects[index as usize];
-            if let Object::Free(next) = place {
+            if let HeapObject::Free(next) = place {
                 self.free_object = *next;
             }
             *place = object;
@@ -205,7 +205,7 @@ impl Heap {
 
     /// The cons behind a word whose tag says that it is one.
     #[inline]
-    pub(crate) fn pair(&self, word: Word) -> Pair {
+    pub(crate) fn pair(&self, word: Word) -> ConsPair {
         let index = word.payload() as usize;
         match index.checked_sub(self.base_pairs.len()) {
             Some(own) => self.pairs[own],
@@ -215,13 +215,13 @@ impl Heap {
 
     /// The cons to change; none for a constant of the shared base.
     #[inline]
-    pub(crate) fn pair_mut(&mut self, word: Word) -> Option<&mut Pair> {
+    pub(crate) fn pair_mut(&mut self, word: Word) -> Option<&mut ConsPair> {
         let own = (word.payload() as usize).checked_sub(self.base_pairs.len())?;
         self.pairs.get_mut(own)
     }
 
     #[inline]
-    pub(crate) fn object(&self, word: Word) -> &Object {
+    pub(crate) fn object(&self, word: Word) -> &HeapObject {
         let index = word.payload() as usize;
         match index.checked_sub(self.base_objects.len()) {
             Some(own) => &self.objects[own],
@@ -230,23 +230,23 @@ impl Heap {
     }
 
     #[inline]
-    pub(crate) fn object_mut(&mut self, word: Word) -> Option<&mut Object> {
+    pub(crate) fn object_mut(&mut self, word: Word) -> Option<&mut HeapObject> {
         let own = (word.payload() as usize).checked_sub(self.base_objects.len())?;
         self.objects.get_mut(own)
     }
 
     /// The object of a word, if it is one.
     #[inline]
-    pub(crate) fn get(&self, word: Word) -> Option<&Object> {
+    pub(crate) fn get(&self, word: Word) -> Option<&HeapObject> {
         if word.is_object() { Some(self.object(word)) } else { None }
     }
 
-    pub(crate) fn text_word(&mut self, text: impl Into<Text>) -> Word {
-        self.allocate(Object::Text(text.into(), Shape::SIMPLE))
+    pub(crate) fn text_word(&mut self, text: impl Into<LispText>) -> Word {
+        self.allocate(HeapObject::Text(text.into(), ArrayShape::SIMPLE))
     }
 
     pub(crate) fn vector_word(&mut self, elements: Vec<Word>) -> Word {
-        self.allocate(Object::Vector(elements, Shape::SIMPLE))
+        self.allocate(HeapObject::Vector(elements, ArrayShape::SIMPLE))
     }
 
     /// A proper list.
@@ -258,30 +258,30 @@ impl Heap {
         elements.iter().rev().fold(tail, |rest, element| self.cons(*element, rest))
     }
 
-    pub(crate) fn text(&self, word: Word) -> Option<&Text> {
+    pub(crate) fn text(&self, word: Word) -> Option<&LispText> {
         match self.get(word) {
-            Some(Object::Text(text, _)) => Some(text),
+            Some(HeapObject::Text(text, _)) => Some(text),
             _ => None,
         }
     }
 
     pub(crate) fn vector(&self, word: Word) -> Option<&[Word]> {
         match self.get(word) {
-            Some(Object::Vector(elements, _)) => Some(elements),
+            Some(HeapObject::Vector(elements, _)) => Some(elements),
             _ => None,
         }
     }
 
-    pub(crate) fn table(&self, word: Word) -> Option<&Table> {
+    pub(crate) fn table(&self, word: Word) -> Option<&HashTable> {
         match self.get(word) {
-            Some(Object::Table(table)) => Some(table),
+            Some(HeapObject::Table(table)) => Some(table),
             _ => None,
         }
     }
 
-    pub(crate) fn table_mut(&mut self, word: Word) -> Option<&mut Table> {
+    pub(crate) fn table_mut(&mut self, word: Word) -> Option<&mut HashTable> {
         match self.object_mut(word) {
-            Some(Object::Table(table)) => Some(table),
+            Some(HeapObject::Table(table)) => Some(table),
             _ => None,
         }
     }
@@ -290,14 +290,14 @@ impl Heap {
     #[inline]
     pub(crate) fn cell(&self, word: Word) -> Word {
         match self.object(word) {
-            Object::Cell(value) => *value,
+            HeapObject::Cell(value) => *value,
             _ => NIL,
         }
     }
 
     #[inline]
     pub(crate) fn set_cell(&mut self, word: Word, value: Word) {
-        if let Some(Object::Cell(place)) = self.object_mut(word) {
+        if let Some(HeapObject::Cell(place)) = self.object_mut(word) {
             *place = value;
         }
     }

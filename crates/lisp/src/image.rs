@@ -6,11 +6,11 @@ use crate::code::CodeTable;
 use crate::instance::{Instance, InstanceLimits};
 use crate::machine::Machine;
 use crate::native::NATIVES;
-use crate::symbols::{Home, flag};
+use crate::symbols::{SymbolHome, flag};
 use crate::value::{UNBOUND, Word};
 
 /// Machine and code of a fresh instance.
-pub(crate) struct Image {
+pub(crate) struct StandardImage {
     pub(crate) machine: Machine,
     pub(crate) codes: CodeTable,
 }
@@ -27,14 +27,14 @@ const PRELUDE: &[(&str, &str)] = &[
 /// Every name of the standard, also of what is refused.
 const NAMES: &str = include_str!("prelude/names.txt");
 
-pub(crate) static IMAGE: LazyLock<Arc<Image>> = LazyLock::new(|| Arc::new(build()));
+pub(crate) static IMAGE: LazyLock<Arc<StandardImage>> = LazyLock::new(|| Arc::new(build()));
 
-fn build() -> Image {
+fn build() -> StandardImage {
     let limits = InstanceLimits { fuel: u64::MAX >> 2, ..InstanceLimits::default() };
     let mut machine = Machine::new(limits);
     machine.fuel = i64::MAX >> 1;
     for name in NAMES.lines() {
-        machine.symbols.intern(Home::Lisp, name);
+        machine.symbols.intern(SymbolHome::Lisp, name);
     }
     for (number, native) in NATIVES.iter().enumerate() {
         let symbol = machine.symbols.intern_designated(native.name);
@@ -56,9 +56,8 @@ fn build() -> Image {
     machine.reset();
     machine.registers = Vec::new();
     machine.roots = Vec::new();
-    machine.gensym_counter = 0;
     machine.heap.freeze();
     machine.symbols.freeze();
     codes.freeze();
-    Image { machine, codes }
+    StandardImage { machine, codes }
 }

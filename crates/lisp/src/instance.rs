@@ -1,21 +1,24 @@
 //! The host's side: load a text, call a function, read what was printed, copy a loaded instance.
 
+mod load_check;
+
+use std::collections::HashMap;
 use std::hash::BuildHasher as _;
 use std::sync::{Arc, LazyLock};
 
 use bridle_sexp::Value;
 
 use crate::code::{CodeTable, SourcePlace};
-use crate::compile::{CompileFailure, Compiler};
+use crate::compile::{CompileFailure, FormCompiler};
 use crate::image::IMAGE;
 use crate::machine::Machine;
-use crate::read::{ReadFailure, ReadFailureKind, Reader, Reading};
+use crate::read::{FormReader, ReadFailure, ReadFailureKind, SourceTrust};
 use crate::report::{LispError, LispErrorKind, SourceLocation, hint, limit_hint};
-use crate::symbols::{Home, flag, well_known};
+use crate::symbols::{SymbolHome, flag, well_known};
 use crate::trap::{Trap, TrapKind};
 use crate::value::{NIL, UNBOUND, Word};
 
-/// How much a program may use.
+/// Bounds of what a program may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct InstanceLimits {
     /// Steps of one load or call: about a call, a jump back or 64 bytes of text each.
@@ -83,11 +86,12 @@ impl Instance {
         (self.machine, self.codes)
     }
 
-    /// Loads a text. Values of its forms are forgotten.
+    /// Loads a text. Values of its forms are forgotten. Nothing runs when a name in it is outside the subset.
     ///
     /// # Errors
     /// The first form that cannot be read, is outside the subset, or fails.
     pub fn load(&mut self, source: &str, file: &str) -> Result<(), LispError> {
+        self.check_names(source, file)?;
         self.evaluate(source, file, |_| {})
     }
 
@@ -98,7 +102,7 @@ impl Instance {
     pub fn check(&mut self, source: &str) -> Result<(), LispErrorKind> {
         self.refuel();
         let text: Vec<char> = source.chars().collect();
-        let mut reader = Reader::new(&text, Reading::Skill);
+        let mut reader = FormReader::new(&text, SourceTrust::Skill);
         loop {
             match reader.read(&mut self.machine) {
                 Ok(Some(_)) => {}
@@ -119,23 +123,23 @@ impl Instance {
         on_values: impl FnMut(&[String]),
     ) -> Result<(), LispError> {
         self.refuel();
-        self.evaluate_all(source, file, Reading::Skill, on_values)
+        self.evaluate_all(source, file, SourceTrust::Skill, on_values)
     }
 
     pub(crate) fn load_prelude(&mut self, source: &str, file: &str) -> Result<(), LispError> {
-        self.evaluate_all(source, file, Reading::Prelude, |_| {})
+        self.evaluate_all(source, file, SourceTrust::Prelude, |_| {})
     }
 
     fn evaluate_all(
         &mut self,
         source: &str,
         file: &str,
-        reading: Reading,
+        reading: SourceTrust,
         mut on_values: impl FnMut(&[String]),
     ) -> Result<(), LispError> {
         let text: Vec<char> = source.chars().collect();
         let file: Arc<str> = file.into();
-        let mut reader = Reader::new(&text, reading);
+        let mut reader = FormReader::new(&text, reading);
         loop {
             let form = match reader.read(&mut self.machine) {
                 Ok(Some(form)) => form,
@@ -146,7 +150,7 @@ impl Instance {
             let result = self.evaluate_form(form, &reader, &file, reading);
             self.machine.roots.clear();
             let value = result?;
-            if reading == Reading::Skill {
+            if reading == SourceTrust::Skill {
                 let shown = self.shown_values(value);
                 on_values(&shown);
             }
@@ -158,9 +162,9 @@ impl Instance {
     fn evaluate_form(
         &mut self,
         form: Word,
-        reader: &Reader<'_>,
+        reader: &FormReader<'_>,
         file: &Arc<str>,
-        reading: Reading,
+        reading: SourceTrust,
     ) -> Result<Word, LispError> {
         let place = reader.places.get(&form.payload()).copied().filter(|_| form.is_cons());
         if form.is_cons() {
@@ -192,21 +196,27 @@ impl Instance {
                 }
             }
         }
-        let is_prelude = reading == Reading::Prelude;
-        let mut compiler = Compiler::new(
-            &mut self.machine,
-            &mut self.codes,
-            &reader.places,
-            file.clone(),
-            is_prelude,
-        );
-        let compiled = compiler.compile_form(form);
-        let at = compiler.place();
-        let function = compiled.map_err(|failure| self.compile_error(failure, at, file))?;
+        let is_prelude = reading == SourceTrust::Prelude;
+        let function = self.compile_top_level(form, &reader.places, file, is_prelude)?;
         match self.machine.call(&self.codes, function, &[]) {
             Ok(value) => Ok(value),
             Err(trap) => Err(self.trap_error_at(trap, place, file)),
         }
+    }
+
+    /// Compiles a form into a function without parameters.
+    fn compile_top_level(
+        &mut self,
+        form: Word,
+        places: &HashMap<u32, SourcePlace>,
+        file: &Arc<str>,
+        is_prelude: bool,
+    ) -> Result<Word, LispError> {
+        let mut compiler =
+            FormCompiler::new(&mut self.machine, &mut self.codes, places, file.clone(), is_prelude);
+        let compiled = compiler.compile_form(form);
+        let at = compiler.place();
+        compiled.map_err(|failure| self.compile_error(failure, at, file))
     }
 
     fn shown_values(&mut self, first: Word) -> Vec<String> {
@@ -224,7 +234,9 @@ impl Instance {
     /// The function of this name, in upper case as Lisp reads it; `None` when there is none.
     pub fn function(&self, name: &str) -> Option<FunctionHandle> {
         let symbols = &self.machine.symbols;
-        let symbol = symbols.find(Home::User, name).or_else(|| symbols.find(Home::Lisp, name))?;
+        let symbol = symbols
+            .find(SymbolHome::User, name)
+            .or_else(|| symbols.find(SymbolHome::Lisp, name))?;
         let is_function = symbols.cells[symbol as usize].function != UNBOUND;
         (is_function && !symbols.has(symbol, flag::MACRO)).then_some(FunctionHandle(symbol))
     }
@@ -250,12 +262,12 @@ impl Instance {
         self.machine.export(value, 0).map_err(|trap| self.trap_error(trap))
     }
 
-    /// What was printed since it was last taken.
+    /// Takes what was printed since the last call.
     pub fn take_output(&mut self) -> String {
         std::mem::take(&mut self.machine.output)
     }
 
-    /// What went to the error output, such as warnings.
+    /// Takes what went to the error output, such as warnings.
     pub fn take_error_output(&mut self) -> String {
         std::mem::take(&mut self.machine.error_output)
     }

@@ -2,18 +2,19 @@
 //! helpers that native functions use. The loop over instructions is in `run.rs`.
 
 use crate::code::CodeTable;
-use crate::collect::Marks;
-use crate::heap::{Heap, Object};
+use crate::collect::CollectionMarks;
+use crate::heap::{Heap, HeapObject};
 use crate::instance::InstanceLimits;
-use crate::symbols::{Symbols, well_known};
-use crate::text::Text;
-use crate::trap::{LimitKind, Outcome, Trap, TrapKind, limit, outside};
+use crate::number::RealNumber;
+use crate::symbols::{SymbolTable, well_known};
+use crate::text::LispText;
+use crate::trap::{LimitKind, StepResult, Trap, TrapKind, limit, outside};
 use crate::types::{TypeTable, condition};
 use crate::value::{NIL, UNBOUND, Word};
 
 /// A caller that waits.
 #[derive(Clone, Copy)]
-pub(crate) struct Frame {
+pub(crate) struct CallFrame {
     pub(crate) code: u32,
     pub(crate) position: u32,
     pub(crate) base: u32,
@@ -21,7 +22,7 @@ pub(crate) struct Frame {
     pub(crate) closure: Word,
 }
 
-/// What happens when control comes back to a frame.
+/// Step that follows when control comes back to a frame.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FrameRole {
     /// Goes on with the next instruction.
@@ -34,7 +35,7 @@ pub(crate) enum FrameRole {
 
 /// A place that control may jump to from afar, or a cleanup on the way.
 #[derive(Clone, Copy)]
-pub(crate) struct Mark {
+pub(crate) struct ExitMark {
     pub(crate) kind: MarkKind,
     /// Token, catch tag, or cleanup function.
     pub(crate) word: Word,
@@ -65,7 +66,7 @@ pub(crate) struct PendingUnwind {
 
 /// Arguments of a native function: a window of the registers.
 #[derive(Clone, Copy)]
-pub(crate) struct Arguments {
+pub(crate) struct ArgumentWindow {
     pub(crate) first: usize,
     pub(crate) count: usize,
 }
@@ -74,13 +75,13 @@ pub(crate) struct Arguments {
 #[derive(Clone)]
 pub(crate) struct Machine {
     pub(crate) heap: Heap,
-    pub(crate) symbols: Symbols,
+    pub(crate) symbols: SymbolTable,
     pub(crate) types: TypeTable,
     pub(crate) registers: Vec<Word>,
-    pub(crate) frames: Vec<Frame>,
+    pub(crate) frames: Vec<CallFrame>,
     /// Dynamic bindings: symbol and the value before.
     pub(crate) bindings: Vec<(u32, Word)>,
-    pub(crate) marks: Vec<Mark>,
+    pub(crate) marks: Vec<ExitMark>,
     pub(crate) unwinds: Vec<PendingUnwind>,
     /// The values of the last call when `value_count` is not 1.
     pub(crate) values: Vec<Word>,
@@ -89,7 +90,6 @@ pub(crate) struct Machine {
     pub(crate) fuel: i64,
     pub(crate) limits: InstanceLimits,
     pub(crate) next_token: i64,
-    pub(crate) gensym_counter: u64,
     pub(crate) output: String,
     pub(crate) error_output: String,
     /// Whether the last character of each output ended a line.
@@ -97,7 +97,7 @@ pub(crate) struct Machine {
     /// Words that Rust code holds across calls into Lisp.
     pub(crate) roots: Vec<Word>,
     /// Text of a condition whose report just ran.
-    pub(crate) report: Option<(Word, Text)>,
+    pub(crate) report: Option<(Word, LispText)>,
     /// Mixed into hashes.
     pub(crate) seed: u64,
     /// Frames at the moment an error went to the host.
@@ -109,7 +109,7 @@ pub(crate) struct Machine {
 
 impl Machine {
     pub(crate) fn new(limits: InstanceLimits) -> Self {
-        let mut symbols = Symbols::new();
+        let mut symbols = SymbolTable::new();
         let types = TypeTable::with_conditions(&mut symbols);
         Self {
             heap: Heap::new(limits.heap_bytes),
@@ -125,7 +125,6 @@ impl Machine {
             fuel: 0,
             limits,
             next_token: 0,
-            gensym_counter: 0,
             output: String::new(),
             error_output: String::new(),
             at_line_start: [true; 2],
@@ -140,7 +139,7 @@ impl Machine {
 
     /// Takes `steps` from the fuel.
     #[inline]
-    pub(crate) fn charge(&mut self, steps: usize) -> Outcome<()> {
+    pub(crate) fn charge(&mut self, steps: usize) -> StepResult<()> {
         self.fuel -= steps as i64;
         if self.fuel < 0 || self.heap.bytes > self.heap.limit {
             return Err(self.exhausted());
@@ -154,7 +153,7 @@ impl Machine {
     }
 
     /// Refuses to make something of so many bytes where the heap has no room for it.
-    pub(crate) fn reserve(&mut self, bytes: usize) -> Outcome<()> {
+    pub(crate) fn reserve(&mut self, bytes: usize) -> StepResult<()> {
         if self.heap.bytes.saturating_add(bytes) > self.heap.limit {
             return Err(limit(LimitKind::Heap));
         }
@@ -162,8 +161,8 @@ impl Machine {
     }
 
     /// Frees what cannot be reached any more. `top` is the end of the registers in use.
-    pub(crate) fn collect(&mut self, codes: &CodeTable, top: usize) -> Outcome<()> {
-        let mut marks = Marks::new(&self.heap);
+    pub(crate) fn collect(&mut self, codes: &CodeTable, top: usize) -> StepResult<()> {
+        let mut marks = CollectionMarks::new(&self.heap);
         let top = top.min(self.registers.len());
         self.registers[top..].fill(NIL);
         let heap = &self.heap;
@@ -206,7 +205,7 @@ impl Machine {
 
     /// A condition of a built-in type.
     pub(crate) fn condition(&mut self, number: u32, slots: &[Word]) -> Trap {
-        let word = self.heap.allocate(Object::Structure(number, slots.into()));
+        let word = self.heap.allocate(HeapObject::Structure(number, slots.into()));
         Box::new(TrapKind::Condition(word))
     }
 
@@ -245,19 +244,34 @@ impl Machine {
         self.condition(condition::DIVISION_BY_ZERO, &[Word::symbol(operation), operands])
     }
 
+    /// The condition of a quotient by zero: two zeros of which one is a float have no quotient at all.
+    pub(crate) fn zero_divisor(
+        &mut self,
+        (left, right): (&RealNumber, &RealNumber),
+        one: Word,
+        two: Word,
+    ) -> Trap {
+        if left.is_zero() && !(left.is_rational() && right.is_rational()) {
+            let operands = self.heap.list(&[one, two]);
+            let operation = Word::symbol(well_known::SLASH);
+            return self.condition(condition::FLOATING_POINT_INVALID, &[operation, operands]);
+        }
+        self.division_by_zero(well_known::SLASH, one, two)
+    }
+
     // Arguments.
 
     #[inline]
-    pub(crate) fn argument(&self, arguments: Arguments, index: usize) -> Word {
+    pub(crate) fn argument(&self, arguments: ArgumentWindow, index: usize) -> Word {
         self.registers[arguments.first + index]
     }
 
     /// An optional argument; `nil` counts as given.
-    pub(crate) fn optional(&self, arguments: Arguments, index: usize) -> Option<Word> {
+    pub(crate) fn optional(&self, arguments: ArgumentWindow, index: usize) -> Option<Word> {
         (index < arguments.count).then(|| self.registers[arguments.first + index])
     }
 
-    pub(crate) fn arguments(&self, arguments: Arguments) -> &[Word] {
+    pub(crate) fn arguments(&self, arguments: ArgumentWindow) -> &[Word] {
         &self.registers[arguments.first..arguments.first + arguments.count]
     }
 
@@ -273,14 +287,14 @@ impl Machine {
 
     // Lists.
 
-    pub(crate) fn car(&mut self, word: Word) -> Outcome {
+    pub(crate) fn car(&mut self, word: Word) -> StepResult {
         if word.is_cons() {
             return Ok(self.heap.pair(word).car);
         }
         if word.is_nil() { Ok(NIL) } else { Err(self.type_error(word, well_known::LIST)) }
     }
 
-    pub(crate) fn cdr(&mut self, word: Word) -> Outcome {
+    pub(crate) fn cdr(&mut self, word: Word) -> StepResult {
         if word.is_cons() {
             return Ok(self.heap.pair(word).cdr);
         }
@@ -288,7 +302,7 @@ impl Machine {
     }
 
     /// The elements of a proper list.
-    pub(crate) fn list_elements(&mut self, list: Word) -> Outcome<Vec<Word>> {
+    pub(crate) fn list_elements(&mut self, list: Word) -> StepResult<Vec<Word>> {
         let mut elements = Vec::new();
         let mut rest = list;
         while rest.is_cons() {
@@ -307,7 +321,7 @@ impl Machine {
     }
 
     /// A list, accounted for.
-    pub(crate) fn make_list(&mut self, elements: &[Word]) -> Outcome {
+    pub(crate) fn make_list(&mut self, elements: &[Word]) -> StepResult {
         self.reserve(elements.len() * 16)?;
         Ok(self.heap.list(elements))
     }
@@ -315,30 +329,30 @@ impl Machine {
     // Text.
 
     /// A string word, accounted for.
-    pub(crate) fn make_text(&mut self, text: impl Into<Text>) -> Outcome {
+    pub(crate) fn make_text(&mut self, text: impl Into<LispText>) -> StepResult {
         let text = text.into();
         self.reserve(text.bytes())?;
         Ok(self.heap.text_word(text))
     }
 
     /// The characters of a string designator: a string, symbol or character.
-    pub(crate) fn designated_text(&mut self, word: Word) -> Outcome<Text> {
+    pub(crate) fn designated_text(&mut self, word: Word) -> StepResult<LispText> {
         if let Some(text) = self.heap.text(word) {
             let text = text.clone();
             self.charge(text.len() / 64)?;
             return Ok(text);
         }
         if let Some(symbol) = word.as_symbol() {
-            return Ok(Text::from(self.symbols.name(symbol)));
+            return Ok(LispText::from(self.symbols.name(symbol)));
         }
         match word.as_character() {
-            Some(character) => Ok(Text::filled(character, 1)),
+            Some(character) => Ok(LispText::filled(character, 1)),
             None => Err(self.type_error(word, well_known::STRING)),
         }
     }
 
     /// The contents of a string.
-    pub(crate) fn string_argument(&mut self, word: Word) -> Outcome<String> {
+    pub(crate) fn string_argument(&mut self, word: Word) -> StepResult<String> {
         match self.heap.text(word) {
             Some(text) => {
                 let text = text.to_owned_string();
@@ -349,14 +363,14 @@ impl Machine {
         }
     }
 
-    pub(crate) fn character_argument(&mut self, word: Word) -> Outcome<char> {
+    pub(crate) fn character_argument(&mut self, word: Word) -> StepResult<char> {
         match word.as_character() {
             Some(character) => Ok(character),
             None => Err(self.type_error(word, well_known::CHARACTER)),
         }
     }
 
-    pub(crate) fn symbol_argument(&mut self, word: Word) -> Outcome<u32> {
+    pub(crate) fn symbol_argument(&mut self, word: Word) -> StepResult<u32> {
         match word.as_symbol() {
             Some(symbol) => Ok(symbol),
             None => Err(self.type_error(word, well_known::SYMBOL)),
@@ -364,10 +378,20 @@ impl Machine {
     }
 
     /// A count or index.
-    pub(crate) fn index_argument(&mut self, word: Word) -> Outcome<usize> {
+    pub(crate) fn index_argument(&mut self, word: Word) -> StepResult<usize> {
         match word.as_index() {
             Some(index) => Ok(index),
             None => Err(self.type_error(word, well_known::UNSIGNED_BYTE)),
+        }
+    }
+
+    /// A count of any size; one beyond all lists is as good as the largest index.
+    pub(crate) fn count_argument(&mut self, word: Word) -> StepResult<usize> {
+        match self.heap.get(word) {
+            Some(HeapObject::Big(number)) if number.sign() == num_bigint::Sign::Plus => {
+                Ok(usize::MAX >> 1)
+            }
+            _ => self.index_argument(word),
         }
     }
 
@@ -377,7 +401,7 @@ impl Machine {
         start: Option<Word>,
         end: Option<Word>,
         length: usize,
-    ) -> Outcome<(usize, usize)> {
+    ) -> StepResult<(usize, usize)> {
         let first = match start {
             Some(word) if word.is_true() => self.index_argument(word)?,
             _ => 0,
@@ -399,7 +423,7 @@ impl Machine {
     }
 
     /// Writes to the instance's output or its second one.
-    pub(crate) fn write_output(&mut self, is_error: bool, text: &str) -> Outcome<()> {
+    pub(crate) fn write_output(&mut self, is_error: bool, text: &str) -> StepResult<()> {
         let Some(last) = text.as_bytes().last() else { return Ok(()) };
         self.at_line_start[usize::from(is_error)] = *last == b'\n';
         let used = self.output.len() + self.error_output.len();
@@ -426,7 +450,7 @@ impl Machine {
     }
 
     /// Refuses something that only running shows.
-    pub(crate) fn refuse<T>(&self, name: &str) -> Outcome<T> {
+    pub(crate) fn refuse<T>(&self, name: &str) -> StepResult<T> {
         Err(outside(name))
     }
 }

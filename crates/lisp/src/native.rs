@@ -4,7 +4,6 @@
 pub(crate) mod characters;
 pub(crate) mod codec;
 pub(crate) mod conditions;
-pub(crate) mod core;
 pub(crate) mod json;
 pub(crate) mod lists;
 pub(crate) mod numbers;
@@ -12,20 +11,23 @@ pub(crate) mod printing;
 pub(crate) mod regex;
 pub(crate) mod sequences;
 pub(crate) mod strings;
+pub(crate) mod symbols;
 pub(crate) mod tables;
 pub(crate) mod typing;
 
-use crate::machine::{Arguments, Machine};
-use crate::trap::Outcome;
+use crate::machine::{ArgumentWindow, Machine};
+use crate::symbols::{SymbolHome, well_known};
+use crate::trap::StepResult;
+use crate::value::Word;
 
 /// A function written in Rust.
 #[derive(Clone, Copy)]
-pub(crate) struct Native {
+pub(crate) struct NativeFunction {
     /// As in Lisp, lower case; `%name` is for the prelude alone, `bridle:name` is bridle's.
     pub(crate) name: &'static str,
     pub(crate) least: u16,
     pub(crate) most: u16,
-    pub(crate) function: fn(&mut Machine, Arguments) -> Outcome,
+    pub(crate) function: fn(&mut Machine, ArgumentWindow) -> StepResult,
 }
 
 /// Any number of arguments.
@@ -35,13 +37,13 @@ pub(crate) const fn native(
     name: &'static str,
     least: u16,
     most: u16,
-    function: fn(&mut Machine, Arguments) -> Outcome,
-) -> Native {
-    Native { name, least, most, function }
+    function: fn(&mut Machine, ArgumentWindow) -> StepResult,
+) -> NativeFunction {
+    NativeFunction { name, least, most, function }
 }
 
-const TABLES: [&[Native]; 11] = [
-    core::TABLE,
+const TABLES: [&[NativeFunction]; 11] = [
+    symbols::TABLE,
     typing::TABLE,
     numbers::TABLE,
     lists::TABLE,
@@ -64,8 +66,8 @@ const fn count() -> usize {
 }
 
 /// All of them; a function's number is its position.
-pub(crate) static NATIVES: [Native; count()] = {
-    let mut all = [core::TABLE[0]; count()];
+pub(crate) static NATIVES: [NativeFunction; count()] = {
+    let mut all = [symbols::TABLE[0]; count()];
     let (mut table, mut next) = (0, 0);
     while table <= TABLES.len() {
         let part = if table == TABLES.len() { regex::TABLE } else { TABLES[table] };
@@ -81,13 +83,39 @@ pub(crate) static NATIVES: [Native; count()] = {
 };
 
 impl Machine {
-    /// Value of a keyword argument behind the first `from` arguments.
-    pub(crate) fn key(
-        &self,
-        arguments: Arguments,
+    /// Rejects an odd number of keyword arguments behind the first `from`, and unknown ones.
+    pub(crate) fn check_keys(
+        &mut self,
+        arguments: ArgumentWindow,
         from: usize,
-        name: &str,
-    ) -> Option<crate::value::Word> {
+        known: &[&str],
+    ) -> StepResult<()> {
+        if arguments.count <= from {
+            return Ok(());
+        }
+        let rest = &self.arguments(arguments)[from..];
+        if rest.len() % 2 == 1 {
+            return Err(self.program_error("odd number of &KEY arguments"));
+        }
+        let allow = Word::symbol(well_known::K_ALLOW_OTHER_KEYS);
+        let is_allowed = rest
+            .chunks_exact(2)
+            .find(|pair| pair[0] == allow)
+            .is_some_and(|pair| pair[1].is_true());
+        let is_known = |word: Word| {
+            word.as_symbol().is_some_and(|symbol| {
+                self.symbols.home(symbol) == SymbolHome::Keyword
+                    && (word == allow || known.contains(&self.symbols.name(symbol)))
+            })
+        };
+        if is_allowed || rest.chunks_exact(2).all(|pair| is_known(pair[0])) {
+            return Ok(());
+        }
+        Err(self.program_error("unknown &KEY argument"))
+    }
+
+    /// Value of a keyword argument behind the first `from` arguments.
+    pub(crate) fn key(&self, arguments: ArgumentWindow, from: usize, name: &str) -> Option<Word> {
         let rest = self.arguments(arguments).get(from..)?;
         let found = rest.chunks_exact(2).find(|pair| {
             pair[0].as_symbol().is_some_and(|symbol| self.symbols.name(symbol) == name)

@@ -9,23 +9,23 @@ pub(crate) mod rounding;
 use num_bigint::BigInt;
 use num_traits::{One, Signed, ToPrimitive, Zero};
 
-use crate::heap::{Object, RatioParts, big_bytes};
+use crate::heap::{HeapObject, RatioParts, big_bytes};
 use crate::machine::Machine;
 use crate::symbols::well_known;
-use crate::trap::Outcome;
+use crate::trap::StepResult;
 use crate::types::condition;
 use crate::value::Word;
 
 /// A number taken out of its word.
 #[derive(Clone, Debug)]
-pub(crate) enum Number {
+pub(crate) enum RealNumber {
     Integer(BigInt),
     Ratio(Box<RatioParts>),
     Single(f32),
     Double(f64),
 }
 
-impl Number {
+impl RealNumber {
     pub(crate) fn is_rational(&self) -> bool {
         matches!(self, Self::Integer(_) | Self::Ratio(_))
     }
@@ -79,10 +79,23 @@ impl Number {
     }
 }
 
-/// The closest float with so many bits of precision, ties to even.
+/// The float that SBCL makes of a ratio: the closest one with so many bits, ties to even. Bits of a numerator
+/// that is much longer than its denominator are dropped before the division, and do not count for rounding.
 fn ratio_to_f64(numerator: &BigInt, denominator: &BigInt, precision: u64) -> f64 {
     let is_negative = numerator.is_negative();
-    let numerator = numerator.abs();
+    let twos = denominator.trailing_zeros().unwrap_or(0);
+    let denominator = &(denominator >> twos);
+    let mut numerator = numerator.abs();
+    let surplus = numerator.bits().saturating_sub(denominator.bits() + precision + 1);
+    let mut dropped = surplus;
+    numerator >>= surplus;
+    let length = (&numerator / denominator).bits();
+    if surplus > 0 && length > precision + 1 {
+        numerator >>= length - precision - 1;
+        dropped += length - precision - 1;
+    }
+    let dropped = i64::try_from(dropped).unwrap_or(i64::MAX);
+    let twos = i64::try_from(twos).unwrap_or(i64::MAX);
     // A quotient of two bits more than the precision, and whether something is left.
     let shift = (denominator.bits() + precision + 2).saturating_sub(numerator.bits());
     let down = (numerator.bits()).saturating_sub(denominator.bits() + precision + 2);
@@ -91,7 +104,9 @@ fn ratio_to_f64(numerator: &BigInt, denominator: &BigInt, precision: u64) -> f64
     let is_exact = (&quotient * &divisor) == scaled;
     let mut bits = quotient.to_u64().unwrap_or(u64::MAX) << 1 | u64::from(!is_exact);
     let exponent =
-        i64::try_from(down).unwrap_or(i64::MAX) - i64::try_from(shift).unwrap_or(i64::MAX) - 1;
+        i64::try_from(down).unwrap_or(i64::MAX) - i64::try_from(shift).unwrap_or(i64::MAX) - 1
+            + dropped
+            - twos;
     let extra = 64 - u64::from(bits.leading_zeros()) - precision;
     let half = 1_u64 << (extra - 1);
     let rest = bits & ((1 << extra) - 1);
@@ -139,49 +154,49 @@ pub(crate) fn float_parts(number: f64) -> (i64, i64) {
 
 impl Machine {
     /// The number of a word; anything else is a type error.
-    pub(crate) fn number(&mut self, word: Word) -> Outcome<Number> {
+    pub(crate) fn number(&mut self, word: Word) -> StepResult<RealNumber> {
         match self.try_number(word) {
             Some(number) => Ok(number),
             None => Err(self.type_error(word, well_known::NUMBER)),
         }
     }
 
-    pub(crate) fn try_number(&self, word: Word) -> Option<Number> {
+    pub(crate) fn try_number(&self, word: Word) -> Option<RealNumber> {
         if let Some(small) = word.as_fixnum() {
-            return Some(Number::Integer(BigInt::from(small)));
+            return Some(RealNumber::Integer(BigInt::from(small)));
         }
         if let Some(single) = word.as_single() {
-            return Some(Number::Single(single));
+            return Some(RealNumber::Single(single));
         }
         match self.heap.get(word) {
-            Some(Object::Big(number)) => Some(Number::Integer((**number).clone())),
-            Some(Object::Ratio(parts)) => Some(Number::Ratio(parts.clone())),
-            Some(Object::Double(number)) => Some(Number::Double(*number)),
+            Some(HeapObject::Big(number)) => Some(RealNumber::Integer((**number).clone())),
+            Some(HeapObject::Ratio(parts)) => Some(RealNumber::Ratio(parts.clone())),
+            Some(HeapObject::Double(number)) => Some(RealNumber::Double(*number)),
             _ => None,
         }
     }
 
     /// The integer of a word.
-    pub(crate) fn integer(&mut self, word: Word) -> Outcome<BigInt> {
+    pub(crate) fn integer(&mut self, word: Word) -> StepResult<BigInt> {
         if let Some(small) = word.as_fixnum() {
             return Ok(BigInt::from(small));
         }
         match self.heap.get(word) {
-            Some(Object::Big(number)) => Ok((**number).clone()),
+            Some(HeapObject::Big(number)) => Ok((**number).clone()),
             _ => Err(self.type_error(word, well_known::INTEGER)),
         }
     }
 
-    pub(crate) fn integer_word(&mut self, number: BigInt) -> Outcome {
+    pub(crate) fn integer_word(&mut self, number: BigInt) -> StepResult {
         if let Some(word) = number.to_i64().and_then(Word::small) {
             return Ok(word);
         }
         self.reserve(big_bytes(&number))?;
-        Ok(self.heap.allocate(Object::Big(Box::new(number))))
+        Ok(self.heap.allocate(HeapObject::Big(Box::new(number))))
     }
 
     /// The word of a 64-bit integer.
-    pub(crate) fn int_word(&mut self, number: i64) -> Outcome {
+    pub(crate) fn int_word(&mut self, number: i64) -> StepResult {
         match Word::small(number) {
             Some(word) => Ok(word),
             None => self.integer_word(BigInt::from(number)),
@@ -189,7 +204,7 @@ impl Machine {
     }
 
     /// A ratio in lowest terms, or an integer.
-    pub(crate) fn ratio_word(&mut self, numerator: BigInt, denominator: BigInt) -> Outcome {
+    pub(crate) fn ratio_word(&mut self, numerator: BigInt, denominator: BigInt) -> StepResult {
         use num_integer::Integer as _;
         // Finding the divisor takes a step for each bit, each over all words.
         self.charge(big_bytes(&numerator) / 16 * (big_bytes(&denominator) / 16))?;
@@ -202,18 +217,18 @@ impl Machine {
             return self.integer_word(numerator);
         }
         self.reserve(big_bytes(&numerator) + big_bytes(&denominator))?;
-        Ok(self.heap.allocate(Object::Ratio(Box::new(RatioParts { numerator, denominator }))))
+        Ok(self.heap.allocate(HeapObject::Ratio(Box::new(RatioParts { numerator, denominator }))))
     }
 
     /// A double that came out of an operation; SBCL traps what is no number.
-    pub(crate) fn double_word(&mut self, number: f64) -> Outcome {
+    pub(crate) fn double_word(&mut self, number: f64) -> StepResult {
         if !number.is_finite() {
             return Err(self.float_trap(number.is_nan()));
         }
-        Ok(self.heap.allocate(Object::Double(number)))
+        Ok(self.heap.allocate(HeapObject::Double(number)))
     }
 
-    pub(crate) fn single_word(&mut self, number: f32) -> Outcome {
+    pub(crate) fn single_word(&mut self, number: f32) -> StepResult {
         if !number.is_finite() {
             return Err(self.float_trap(number.is_nan()));
         }
@@ -230,7 +245,7 @@ impl Machine {
     }
 
     /// A real number.
-    pub(crate) fn real(&mut self, word: Word) -> Outcome<Number> {
+    pub(crate) fn real(&mut self, word: Word) -> StepResult<RealNumber> {
         match self.try_number(word) {
             Some(number) => Ok(number),
             None => Err(self.type_error(word, well_known::REAL)),

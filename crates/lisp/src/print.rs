@@ -3,11 +3,11 @@
 //!
 //! long: one match over kinds of objects.
 
-use crate::heap::{Object, Stream};
+use crate::heap::{HeapObject, TextStream};
 use crate::machine::Machine;
 use crate::number::float_text::{print_float, shortest_double, shortest_single};
-use crate::symbols::{Home, well_known};
-use crate::trap::{LimitKind, Outcome, Trap, TrapKind, limit};
+use crate::symbols::{SymbolHome, well_known};
+use crate::trap::{LimitKind, StepResult, Trap, TrapKind, limit};
 use crate::types::condition;
 use crate::value::{NIL, UNBOUND, Word, tag};
 
@@ -22,8 +22,8 @@ pub(crate) struct PrintStyle {
     pub(crate) case: u32,
 }
 
-/// Something left to print.
-enum Work {
+/// Step of printing that is left to do.
+enum PrintStep {
     Word(Word, usize),
     Text(&'static str),
     /// Rest of a list, and how many elements were printed.
@@ -72,7 +72,7 @@ pub(crate) const CONTROL_NAMES: [&str; 33] = [
 ];
 
 impl Machine {
-    pub(crate) fn print_style(&mut self, escape: bool) -> Outcome<PrintStyle> {
+    pub(crate) fn print_style(&mut self, escape: bool) -> StepResult<PrintStyle> {
         for symbol in
             [well_known::PRINT_PRETTY, well_known::PRINT_CIRCLE, well_known::PRINT_READABLY]
         {
@@ -93,7 +93,7 @@ impl Machine {
     }
 
     /// Text of a value as `prin1` (`escape`) or `princ` prints it.
-    pub(crate) fn print(&mut self, word: Word, escape: bool) -> Outcome<String> {
+    pub(crate) fn print(&mut self, word: Word, escape: bool) -> StepResult<String> {
         let style = self.print_style(escape)?;
         self.print_styled(word, style)
     }
@@ -117,9 +117,9 @@ impl Machine {
         text
     }
 
-    pub(crate) fn print_styled(&mut self, word: Word, style: PrintStyle) -> Outcome<String> {
+    pub(crate) fn print_styled(&mut self, word: Word, style: PrintStyle) -> StepResult<String> {
         let mut out = String::new();
-        let mut work = vec![Work::Word(word, 0)];
+        let mut work = vec![PrintStep::Word(word, 0)];
         let mut steps = 0_usize;
         while let Some(next) = work.pop() {
             steps += 1;
@@ -130,11 +130,11 @@ impl Machine {
                 }
             }
             match next {
-                Work::Text(text) => out.push_str(text),
-                Work::Word(word, depth) => {
+                PrintStep::Text(text) => out.push_str(text),
+                PrintStep::Word(word, depth) => {
                     self.print_word(word, depth, style, &mut out, &mut work)?;
                 }
-                Work::Rest(rest, count, depth) => {
+                PrintStep::Rest(rest, count, depth) => {
                     if rest.is_nil() {
                         out.push(')');
                     } else if style.length.is_some_and(|length| count >= length) {
@@ -142,15 +142,15 @@ impl Machine {
                     } else if rest.is_cons() {
                         out.push(' ');
                         let pair = self.heap.pair(rest);
-                        work.push(Work::Rest(pair.cdr, count + 1, depth));
-                        work.push(Work::Word(pair.car, depth));
+                        work.push(PrintStep::Rest(pair.cdr, count + 1, depth));
+                        work.push(PrintStep::Word(pair.car, depth));
                     } else {
                         out.push_str(" . ");
-                        work.push(Work::Text(")"));
-                        work.push(Work::Word(rest, depth));
+                        work.push(PrintStep::Text(")"));
+                        work.push(PrintStep::Word(rest, depth));
                     }
                 }
-                Work::Elements(vector, index, depth) => {
+                PrintStep::Elements(vector, index, depth) => {
                     let element = self.heap.vector(vector).and_then(|all| all.get(index)).copied();
                     let Some(element) = element else {
                         out.push(')');
@@ -163,10 +163,10 @@ impl Machine {
                         out.push_str("...)");
                         continue;
                     }
-                    work.push(Work::Elements(vector, index + 1, depth));
-                    work.push(Work::Word(element, depth));
+                    work.push(PrintStep::Elements(vector, index + 1, depth));
+                    work.push(PrintStep::Word(element, depth));
                 }
-                Work::Slots(structure, index, depth) => {
+                PrintStep::Slots(structure, index, depth) => {
                     self.print_slot(structure, index, depth, style, &mut out, &mut work);
                 }
             }
@@ -181,9 +181,9 @@ impl Machine {
         depth: usize,
         style: PrintStyle,
         out: &mut String,
-        work: &mut Vec<Work>,
+        work: &mut Vec<PrintStep>,
     ) {
-        let Some(Object::Structure(kind, slots)) = self.heap.get(structure) else { return };
+        let Some(HeapObject::Structure(kind, slots)) = self.heap.get(structure) else { return };
         let Some(value) = slots.get(index).copied() else {
             out.push(')');
             return;
@@ -198,8 +198,8 @@ impl Machine {
         out.push(':');
         out.push_str(&cased(&escape_name(&name), style.case));
         out.push(' ');
-        work.push(Work::Slots(structure, index + 1, depth));
-        work.push(Work::Word(value, depth));
+        work.push(PrintStep::Slots(structure, index + 1, depth));
+        work.push(PrintStep::Word(value, depth));
     }
 
     fn print_word(
@@ -208,8 +208,8 @@ impl Machine {
         depth: usize,
         style: PrintStyle,
         out: &mut String,
-        work: &mut Vec<Work>,
-    ) -> Outcome<()> {
+        work: &mut Vec<PrintStep>,
+    ) -> StepResult<()> {
         if word.is_fixnum() {
             return self.print_integer(word, style, out);
         }
@@ -224,8 +224,8 @@ impl Machine {
                     return Ok(());
                 }
                 let pair = self.heap.pair(word);
-                work.push(Work::Rest(pair.cdr, 1, depth + 1));
-                work.push(Work::Word(pair.car, depth + 1));
+                work.push(PrintStep::Rest(pair.cdr, 1, depth + 1));
+                work.push(PrintStep::Word(pair.car, depth + 1));
             }
             tag::CHARACTER => {
                 let character = word.as_character().unwrap_or('\0');
@@ -257,7 +257,7 @@ impl Machine {
         Ok(())
     }
 
-    fn print_integer(&mut self, word: Word, style: PrintStyle, out: &mut String) -> Outcome<()> {
+    fn print_integer(&mut self, word: Word, style: PrintStyle, out: &mut String) -> StepResult<()> {
         let number = self.integer(word)?;
         let cost = usize::try_from(number.bits() / 64).unwrap_or(usize::MAX / 4);
         self.charge(cost.saturating_mul(cost / 64 + 1))?;
@@ -281,9 +281,9 @@ impl Machine {
         let home = self.symbols.home(symbol);
         if style.escape {
             match home {
-                Home::Keyword => out.push(':'),
-                Home::Nowhere => out.push_str("#:"),
-                Home::Bridle => out.push_str(&cased("BRIDLE:", style.case)),
+                SymbolHome::Keyword => out.push(':'),
+                SymbolHome::Nowhere => out.push_str("#:"),
+                SymbolHome::Bridle => out.push_str(&cased("BRIDLE:", style.case)),
                 _ => {}
             }
             out.push_str(&cased(&escape_name(name), style.case));
@@ -298,23 +298,23 @@ impl Machine {
         depth: usize,
         style: PrintStyle,
         out: &mut String,
-        work: &mut Vec<Work>,
-    ) -> Outcome<()> {
+        work: &mut Vec<PrintStep>,
+    ) -> StepResult<()> {
         let is_too_deep = style.level.is_some_and(|level| depth >= level);
         match self.heap.object(word) {
-            Object::Big(_) => return self.print_integer(word, style, out),
-            Object::Ratio(parts) => {
+            HeapObject::Big(_) => return self.print_integer(word, style, out),
+            HeapObject::Ratio(parts) => {
                 let parts = parts.clone();
                 let one = parts.numerator.to_str_radix(style.base).to_uppercase();
                 let two = parts.denominator.to_str_radix(style.base).to_uppercase();
                 self.charge(one.len() * one.len() / 4096 + two.len() * two.len() / 4096)?;
                 out.push_str(&format!("{one}/{two}"));
             }
-            Object::Double(number) => {
+            HeapObject::Double(number) => {
                 let digits = shortest_double(number.abs());
                 out.push_str(&print_float(&digits, number.is_sign_negative(), Some('d')));
             }
-            Object::Text(text, _) if style.escape => {
+            HeapObject::Text(text, _) if style.escape => {
                 out.push('"');
                 for character in text.iter() {
                     if matches!(character, '"' | '\\') {
@@ -324,19 +324,19 @@ impl Machine {
                 }
                 out.push('"');
             }
-            Object::Text(text, _) => out.push_str(&text.to_owned_string()),
-            Object::Vector(..) | Object::Structure(..) if is_too_deep => out.push('#'),
-            Object::Vector(..) => {
+            HeapObject::Text(text, _) => out.push_str(&text.to_owned_string()),
+            HeapObject::Vector(..) | HeapObject::Structure(..) if is_too_deep => out.push('#'),
+            HeapObject::Vector(..) => {
                 out.push_str("#(");
-                work.push(Work::Elements(word, 0, depth + 1));
+                work.push(PrintStep::Elements(word, 0, depth + 1));
             }
-            Object::Structure(kind, _) => {
+            HeapObject::Structure(kind, _) => {
                 let record = self.types.get(*kind);
                 let name = record.name;
                 if !record.is_condition {
                     out.push_str("#S(");
-                    work.push(Work::Slots(word, 0, depth + 1));
-                    work.push(Work::Word(Word::symbol(name), depth));
+                    work.push(PrintStep::Slots(word, 0, depth + 1));
+                    work.push(PrintStep::Word(Word::symbol(name), depth));
                 } else if style.escape {
                     let name = self.symbols.name(name).trim_start_matches('%').to_owned();
                     out.push_str(&format!("#<{name}>"));
@@ -344,22 +344,22 @@ impl Machine {
                     out.push_str(&self.report(word)?);
                 }
             }
-            Object::Table(table) => {
+            HeapObject::Table(table) => {
                 let test = ["EQ", "EQL", "EQUAL", "EQUALP"][table.test as usize];
                 out.push_str(&format!("#<HASH-TABLE :TEST {test} :COUNT {}>", table.len()));
             }
-            Object::Closure(..) => out.push_str("#<FUNCTION>"),
-            Object::Stream(stream) => out.push_str(match stream.as_ref() {
-                Stream::Output | Stream::ErrorOutput => "#<STREAM>",
-                Stream::ToText { .. } => "#<STRING-OUTPUT-STREAM>",
+            HeapObject::Closure(..) => out.push_str("#<FUNCTION>"),
+            HeapObject::Stream(stream) => out.push_str(match stream.as_ref() {
+                TextStream::Output | TextStream::ErrorOutput => "#<STREAM>",
+                TextStream::ToText { .. } => "#<STRING-OUTPUT-STREAM>",
             }),
-            Object::Cell(_) | Object::Free(_) => out.push_str("#<cell>"),
+            HeapObject::Cell(_) | HeapObject::Free(_) => out.push_str("#<cell>"),
         }
         Ok(())
     }
 
-    /// What a condition says about itself.
-    pub(crate) fn report(&mut self, word: Word) -> Outcome<String> {
+    /// Report of a condition.
+    pub(crate) fn report(&mut self, word: Word) -> StepResult<String> {
         if let Some((reported, text)) = &self.report
             && *reported == word
         {
@@ -367,7 +367,7 @@ impl Machine {
             self.report = None;
             return Ok(text);
         }
-        let Some(Object::Structure(kind, slots)) = self.heap.get(word) else {
+        let Some(HeapObject::Structure(kind, slots)) = self.heap.get(word) else {
             return Ok(String::new());
         };
         let (kind, slots) = (*kind, slots.clone());
@@ -384,7 +384,7 @@ impl Machine {
         self.built_in_report(kind, &slots)
     }
 
-    fn built_in_report(&mut self, kind: u32, slots: &[Word]) -> Outcome<String> {
+    fn built_in_report(&mut self, kind: u32, slots: &[Word]) -> StepResult<String> {
         let slot = |index: usize| slots.get(index).copied().unwrap_or(UNBOUND);
         if self.types.is_subtype(kind, condition::SIMPLE_CONDITION) {
             let (control, arguments) = (slot(0), slot(1));
@@ -452,11 +452,10 @@ pub(crate) fn escape_name(name: &str) -> String {
         && name.chars().all(|c| {
             !c.is_lowercase()
                 && !c.is_whitespace()
-                && !matches!(c, '(' | ')' | '"' | '\'' | '`' | ',' | ';' | ':' | '|' | '\\')
+                && !matches!(c, '(' | ')' | '"' | '\'' | '`' | ',' | ';' | ':' | '|' | '\\' | '#')
         })
-        && !name.starts_with('#')
         && !name.chars().all(|c| c == '.')
-        && !crate::read::is_number(name);
+        && !is_potential_number(name);
     if is_plain {
         return name.to_owned();
     }
@@ -469,4 +468,20 @@ pub(crate) fn escape_name(name: &str) -> String {
     }
     text.push('|');
     text
+}
+
+/// Whether a name could be read as a number by some reader, as the standard tells it: digits, signs, marks
+/// and single letters, with a digit, not begun by a slash or ended by a sign.
+fn is_potential_number(name: &str) -> bool {
+    let characters: Vec<char> = name.chars().collect();
+    let is_letter = |at: usize| characters.get(at).is_some_and(char::is_ascii_alphabetic);
+    let is_part = |(at, c): (usize, &char)| {
+        c.is_ascii_digit()
+            || matches!(c, '+' | '-' | '/' | '.' | '^' | '_')
+            || is_letter(at) && at > 0 && !is_letter(at - 1) && !is_letter(at + 1)
+    };
+    characters.iter().enumerate().all(is_part)
+        && characters.iter().any(char::is_ascii_digit)
+        && characters.first().is_some_and(|c| c.is_ascii_digit() || "+-.^_".contains(*c))
+        && characters.last().is_some_and(|c| !matches!(c, '+' | '-'))
 }

@@ -6,11 +6,11 @@ use std::collections::HashMap;
 use num_traits::Zero;
 
 use crate::code::SourcePlace;
-use crate::heap::Object;
+use crate::heap::HeapObject;
 use crate::machine::Machine;
 use crate::number::bits::parse_integer;
 use crate::print::CONTROL_NAMES;
-use crate::symbols::{Home, well_known};
+use crate::symbols::{SymbolHome, well_known};
 use crate::trap::{LimitKind, Trap};
 use crate::value::{NIL, Word};
 
@@ -20,16 +20,16 @@ const READ_DEPTH: usize = 400;
 /// Digits of a number in a source text: more take time that grows with their square.
 const READ_DIGITS: usize = 4096;
 
-/// Whose text is read.
+/// Author of the text that is read: decides which packages it may name.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Reading {
+pub(crate) enum SourceTrust {
     /// The prelude: new symbols belong to the system.
     Prelude,
     /// A skill.
     Skill,
 }
 
-/// Why a text could not be read.
+/// Reason that a text could not be read.
 pub(crate) struct ReadFailure {
     pub(crate) place: SourcePlace,
     pub(crate) kind: ReadFailureKind,
@@ -44,15 +44,17 @@ pub(crate) enum ReadFailureKind {
     Trap(Trap),
 }
 
-type Read<T> = Result<T, ReadFailure>;
+type ReadOutcome<T> = Result<T, ReadFailure>;
 
 /// A text and how far it was read.
-pub(crate) struct Reader<'t> {
+pub(crate) struct FormReader<'t> {
     text: &'t [char],
     position: usize,
     place: SourcePlace,
     depth: usize,
-    reading: Reading,
+    /// Where the last token has its first colon that is not escaped.
+    colon: Option<usize>,
+    reading: SourceTrust,
     /// Places of conses, by their payload.
     pub(crate) places: HashMap<u32, SourcePlace>,
 }
@@ -61,10 +63,10 @@ fn is_delimiter(character: char) -> bool {
     character.is_whitespace() || matches!(character, '(' | ')' | '"' | '\'' | '`' | ',' | ';')
 }
 
-impl<'t> Reader<'t> {
-    pub(crate) fn new(text: &'t [char], reading: Reading) -> Self {
+impl<'t> FormReader<'t> {
+    pub(crate) fn new(text: &'t [char], reading: SourceTrust) -> Self {
         let place = SourcePlace { line: 1, column: 1 };
-        Self { text, position: 0, place, depth: 0, reading, places: HashMap::new() }
+        Self { text, position: 0, place, depth: 0, colon: None, reading, places: HashMap::new() }
     }
 
     pub(crate) fn position(&self) -> usize {
@@ -86,23 +88,23 @@ impl<'t> Reader<'t> {
         Some(character)
     }
 
-    fn failure<T>(&self, kind: ReadFailureKind) -> Read<T> {
+    fn failure<T>(&self, kind: ReadFailureKind) -> ReadOutcome<T> {
         Err(ReadFailure { place: self.place, kind })
     }
 
-    fn syntax<T>(&self, what: impl Into<String>) -> Read<T> {
+    fn syntax<T>(&self, what: impl Into<String>) -> ReadOutcome<T> {
         self.failure(ReadFailureKind::Syntax(what.into()))
     }
 
-    fn outside<T>(&self, what: impl Into<String>) -> Read<T> {
+    fn outside<T>(&self, what: impl Into<String>) -> ReadOutcome<T> {
         self.failure(ReadFailureKind::Outside(what.into()))
     }
 
-    fn trapped<T>(&self, outcome: Result<T, Trap>) -> Read<T> {
+    fn trapped<T>(&self, outcome: Result<T, Trap>) -> ReadOutcome<T> {
         outcome.or_else(|trap| self.failure(ReadFailureKind::Trap(trap)))
     }
 
-    fn skip_blanks(&mut self) -> Read<()> {
+    fn skip_blanks(&mut self) -> ReadOutcome<()> {
         while let Some(character) = self.peek() {
             if character.is_whitespace() {
                 self.next();
@@ -119,7 +121,7 @@ impl<'t> Reader<'t> {
         Ok(())
     }
 
-    fn skip_block_comment(&mut self) -> Read<()> {
+    fn skip_block_comment(&mut self) -> ReadOutcome<()> {
         let mut depth = 0_usize;
         loop {
             match (self.next(), self.peek()) {
@@ -141,7 +143,7 @@ impl<'t> Reader<'t> {
     }
 
     /// The next form; `None` at the end of the text.
-    pub(crate) fn read(&mut self, machine: &mut Machine) -> Read<Option<Word>> {
+    pub(crate) fn read(&mut self, machine: &mut Machine) -> ReadOutcome<Option<Word>> {
         self.skip_blanks()?;
         if self.peek().is_none() {
             return Ok(None);
@@ -149,7 +151,7 @@ impl<'t> Reader<'t> {
         self.form(machine).map(Some)
     }
 
-    fn form(&mut self, machine: &mut Machine) -> Read<Word> {
+    fn form(&mut self, machine: &mut Machine) -> ReadOutcome<Word> {
         self.skip_blanks()?;
         if self.depth >= READ_DEPTH {
             return self.failure(ReadFailureKind::Limit(LimitKind::Depth));
@@ -162,7 +164,7 @@ impl<'t> Reader<'t> {
         form
     }
 
-    fn form_inside(&mut self, machine: &mut Machine, place: SourcePlace) -> Read<Word> {
+    fn form_inside(&mut self, machine: &mut Machine, place: SourcePlace) -> ReadOutcome<Word> {
         let Some(character) = self.peek() else { return self.failure(ReadFailureKind::End) };
         match character {
             '(' => {
@@ -183,7 +185,12 @@ impl<'t> Reader<'t> {
         }
     }
 
-    fn wrapped(&mut self, machine: &mut Machine, place: SourcePlace, symbol: u32) -> Read<Word> {
+    fn wrapped(
+        &mut self,
+        machine: &mut Machine,
+        place: SourcePlace,
+        symbol: u32,
+    ) -> ReadOutcome<Word> {
         self.next();
         let form = self.form(machine)?;
         Ok(self.note(machine.heap.list(&[Word::symbol(symbol), form]), place))
@@ -194,7 +201,7 @@ impl<'t> Reader<'t> {
         form
     }
 
-    fn comma(&mut self, machine: &mut Machine, place: SourcePlace) -> Read<Word> {
+    fn comma(&mut self, machine: &mut Machine, place: SourcePlace) -> ReadOutcome<Word> {
         let symbol = match self.text.get(self.position + 1) {
             Some('@') => well_known::COMMA_AT,
             Some('.') => well_known::COMMA_DOT,
@@ -205,7 +212,7 @@ impl<'t> Reader<'t> {
     }
 
     /// Elements up to the closing parenthesis, and what follows a dot.
-    fn elements(&mut self, machine: &mut Machine) -> Read<(Vec<(Word, SourcePlace)>, Word)> {
+    fn elements(&mut self, machine: &mut Machine) -> ReadOutcome<(Vec<(Word, SourcePlace)>, Word)> {
         let mut elements = Vec::new();
         loop {
             self.skip_blanks()?;
@@ -233,7 +240,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    fn list(&mut self, machine: &mut Machine, place: SourcePlace) -> Read<Word> {
+    fn list(&mut self, machine: &mut Machine, place: SourcePlace) -> ReadOutcome<Word> {
         let (elements, mut list) = self.elements(machine)?;
         for (element, place) in elements.iter().rev() {
             list = machine.heap.cons(*element, list);
@@ -245,7 +252,7 @@ impl<'t> Reader<'t> {
         Ok(list)
     }
 
-    fn string(&mut self) -> Read<String> {
+    fn string(&mut self) -> ReadOutcome<String> {
         let mut text = String::new();
         loop {
             match self.next() {
@@ -260,7 +267,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    fn dispatch(&mut self, machine: &mut Machine, place: SourcePlace) -> Read<Word> {
+    fn dispatch(&mut self, machine: &mut Machine, place: SourcePlace) -> ReadOutcome<Word> {
         self.next();
         let mut digits = String::new();
         while let Some(digit) = self.peek().filter(char::is_ascii_digit) {
@@ -280,7 +287,7 @@ impl<'t> Reader<'t> {
             (':', "") => {
                 self.next();
                 let (name, _) = self.raw_token()?;
-                Ok(Word::symbol(machine.symbols.make(Home::Nowhere, &name)))
+                Ok(Word::symbol(machine.symbols.make(SymbolHome::Nowhere, &name)))
             }
             ('x', "") => self.radix_number(machine, 16),
             ('o', "") => self.radix_number(machine, 8),
@@ -293,7 +300,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    fn radix_number(&mut self, machine: &mut Machine, radix: u32) -> Read<Word> {
+    fn radix_number(&mut self, machine: &mut Machine, radix: u32) -> ReadOutcome<Word> {
         self.next();
         let (token, _) = self.raw_token()?;
         let (top, bottom) = token.split_once('/').unwrap_or((&token, "1"));
@@ -308,7 +315,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    fn character(&mut self) -> Read<Word> {
+    fn character(&mut self) -> ReadOutcome<Word> {
         self.next();
         let Some(first) = self.next() else { return self.failure(ReadFailureKind::End) };
         let mut name = String::from(first);
@@ -326,9 +333,10 @@ impl<'t> Reader<'t> {
     }
 
     /// Characters of a token, upper case unless escaped, and whether any was escaped.
-    fn raw_token(&mut self) -> Read<(String, bool)> {
+    fn raw_token(&mut self) -> ReadOutcome<(String, bool)> {
         let mut token = String::new();
         let mut is_escaped = false;
+        self.colon = None;
         while let Some(character) = self.peek() {
             match character {
                 '\\' => {
@@ -354,6 +362,9 @@ impl<'t> Reader<'t> {
                 _ if is_delimiter(character) => break,
                 _ => {
                     self.next();
+                    if character == ':' && self.colon.is_none() {
+                        self.colon = Some(token.len());
+                    }
                     token.push(crate::native::characters::upcase(character));
                 }
             }
@@ -361,8 +372,7 @@ impl<'t> Reader<'t> {
         Ok((token, is_escaped))
     }
 
-    fn token(&mut self, machine: &mut Machine) -> Read<Word> {
-        let start = self.position;
+    fn token(&mut self, machine: &mut Machine) -> ReadOutcome<Word> {
         let (token, is_escaped) = self.raw_token()?;
         if !is_escaped {
             if token.chars().all(|c| c == '.') {
@@ -372,40 +382,41 @@ impl<'t> Reader<'t> {
                 return Ok(number);
             }
         }
-        // A colon between bars is part of the name.
-        let source: String = self.text[start..self.position].iter().collect();
-        let is_qualified = token.contains(':') && !(is_escaped && source.starts_with('|'));
-        if is_qualified {
-            return self.qualified(machine, &token);
+        if let Some(colon) = self.colon {
+            return self.qualified(machine, &token, colon);
         }
         Ok(Word::symbol(self.intern(machine, &token)))
     }
 
     fn intern(&self, machine: &mut Machine, name: &str) -> u32 {
-        if let Some(symbol) = machine.symbols.find(Home::Lisp, name) {
+        if let Some(symbol) = machine.symbols.find(SymbolHome::Lisp, name) {
             return symbol;
         }
-        let home = if self.reading == Reading::Prelude { Home::System } else { Home::User };
+        let home = if self.reading == SourceTrust::Prelude {
+            SymbolHome::System
+        } else {
+            SymbolHome::User
+        };
         machine.symbols.intern(home, name)
     }
 
-    fn qualified(&self, machine: &mut Machine, token: &str) -> Read<Word> {
-        let (package, name) = token.split_once(':').unwrap_or(("", token));
+    fn qualified(&self, machine: &mut Machine, token: &str, colon: usize) -> ReadOutcome<Word> {
+        let (package, name) = (&token[..colon], &token[colon + 1..]);
         let name = name.strip_prefix(':').unwrap_or(name);
-        if name.is_empty() || name.contains(':') {
+        if name.is_empty() || name.starts_with(':') {
             return self.syntax(format!("`{token}` has a colon too many"));
         }
         let symbol = match package {
-            "" | "KEYWORD" => machine.symbols.intern(Home::Keyword, name),
+            "" | "KEYWORD" => machine.symbols.intern(SymbolHome::Keyword, name),
             "CL-USER" | "COMMON-LISP-USER" => self.intern(machine, name),
-            "CL" | "COMMON-LISP" => match machine.symbols.find(Home::Lisp, name) {
+            "CL" | "COMMON-LISP" => match machine.symbols.find(SymbolHome::Lisp, name) {
                 Some(symbol) => symbol,
                 None => return self.outside(token),
             },
-            "BRIDLE" if self.reading == Reading::Prelude => {
-                machine.symbols.intern(Home::Bridle, name)
+            "BRIDLE" if self.reading == SourceTrust::Prelude => {
+                machine.symbols.intern(SymbolHome::Bridle, name)
             }
-            "BRIDLE" => match machine.symbols.find(Home::Bridle, name) {
+            "BRIDLE" => match machine.symbols.find(SymbolHome::Bridle, name) {
                 Some(symbol) => symbol,
                 None => return self.outside(token),
             },
@@ -414,7 +425,7 @@ impl<'t> Reader<'t> {
         Ok(Word::symbol(symbol))
     }
 
-    fn number(&self, machine: &mut Machine, token: &str) -> Read<Option<Word>> {
+    fn number(&self, machine: &mut Machine, token: &str) -> ReadOutcome<Option<Word>> {
         if !is_number(token) {
             return Ok(None);
         }
@@ -503,7 +514,7 @@ impl Machine {
             let number = decimal.parse::<f64>().unwrap_or(f64::INFINITY);
             return self
                 .float_in_range(number.is_finite(), number == 0.0, token)
-                .map(|()| self.heap.allocate(Object::Double(number)));
+                .map(|()| self.heap.allocate(HeapObject::Double(number)));
         }
         let number = decimal.parse::<f32>().unwrap_or(f32::INFINITY);
         self.float_in_range(number.is_finite(), number == 0.0, token)?;

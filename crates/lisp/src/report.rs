@@ -28,7 +28,7 @@ pub enum LispErrorKind {
     Condition(String),
     /// A limit of the instance.
     Limit(LimitKind),
-    /// Something that the subset does not have.
+    /// Name, value or directive that the subset does not have.
     Outside,
     /// A text that is no Lisp.
     Syntax,
@@ -36,18 +36,18 @@ pub enum LispErrorKind {
     Incomplete,
 }
 
-/// Why a program did not give a value.
+/// Failure of a program, for people and for the host.
 #[derive(Debug, Clone)]
 pub struct LispError {
     /// Kind of failure.
     pub kind: LispErrorKind,
-    /// What happened, in one sentence; for [`LispErrorKind::Outside`] the name.
+    /// Message of one sentence; for [`LispErrorKind::Outside`] the name that was refused.
     pub message: String,
-    /// Where, as far as it is known.
+    /// Place in the source, as far as it is known.
     pub place: Option<SourceLocation>,
     /// Functions that were running, the innermost first, each with its place.
     pub calls: Vec<String>,
-    /// What to do about it.
+    /// Advice on what to change.
     pub hint: Option<&'static str>,
 }
 

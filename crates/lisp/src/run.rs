@@ -3,300 +3,47 @@
 //!
 //! long: `Machine::run` is one table of instructions, and its local variables are its speed.
 
-use crate::code::{Code, CodeTable, Op};
+mod calls;
+mod unwind;
+
+use crate::code::{CodeTable, CompiledCode, Instruction};
 use crate::equality::is_eql;
-use crate::heap::Object;
-use crate::machine::{Arguments, Frame, FrameRole, Machine, Mark, MarkKind, PendingUnwind};
-use crate::native::NATIVES;
+use crate::heap::HeapObject;
+use crate::machine::{ArgumentWindow, CallFrame, ExitMark, FrameRole, Machine, MarkKind};
 use crate::symbols::well_known;
-use crate::trap::{LimitKind, Outcome, Trap, TrapKind, limit};
+use crate::trap::{LimitKind, StepResult, Trap, TrapKind, limit};
 use crate::types::condition;
-use crate::value::{NIL, UNBOUND, Word, tag};
+use crate::value::{NIL, UNBOUND, Word};
+
+use calls::trap_call;
 
 /// Function that is about to run.
 #[derive(Clone, Copy)]
-enum Callee {
+pub(super) enum ResolvedCallee {
     Code(u32, Word),
     Native(u32),
 }
 
-/// Where the machine is.
+/// Instruction that runs next, and the registers it sees.
 #[derive(Clone, Copy)]
-struct Cursor {
-    code: u32,
-    position: usize,
-    base: usize,
-    closure: Word,
+pub(super) struct CodePosition {
+    pub(super) code: u32,
+    pub(super) position: usize,
+    pub(super) base: usize,
+    pub(super) closure: Word,
 }
 
 /// Result of a way out that was looked for.
-enum Landing {
-    At(Cursor),
+pub(super) enum UnwindLanding {
+    At(CodePosition),
     /// A cleanup runs first: the function is to be called.
-    Cleanup(Cursor, Word),
+    Cleanup(CodePosition, Word),
 }
 
 impl Machine {
-    /// Calls a function from the host. The machine is idle before and after.
-    pub(crate) fn call(
-        &mut self,
-        codes: &CodeTable,
-        function: Word,
-        arguments: &[Word],
-    ) -> Outcome {
-        debug_assert!(self.frames.is_empty(), "Lisp is not called while it runs");
-        self.value_count = 1;
-        self.fuel -= 1;
-        if self.registers.len() < arguments.len() + 16 {
-            self.registers.resize(arguments.len() + 64, NIL);
-        }
-        self.registers[..arguments.len()].copy_from_slice(arguments);
-        let result = match self.callee(function) {
-            Ok(Callee::Native(number)) => {
-                let window = Arguments { first: 0, count: arguments.len() };
-                match self.call_native(number, window) {
-                    Err(trap) => self.run_trap(codes, trap, arguments.len()),
-                    done => done,
-                }
-            }
-            Ok(Callee::Code(code, closure)) => {
-                self.frames.push(HOST_FRAME);
-                match self.arrange(codes.get(code), 0, arguments.len()) {
-                    Ok(()) => self.run(codes, Cursor { code, position: 0, base: 0, closure }),
-                    Err(trap) => {
-                        self.frames.pop();
-                        self.run_trap(codes, trap, arguments.len())
-                    }
-                }
-            }
-            Err(trap) => self.run_trap(codes, trap, arguments.len()),
-        };
-        if result.is_err() {
-            self.reset();
-        }
-        result
-    }
-
-    /// Signals a condition that no running function caused.
-    fn run_trap(&mut self, codes: &CodeTable, trap: Trap, base: usize) -> Outcome {
-        let (function, word) = trap_call(trap)?;
-        let function = self.symbols.cells[function as usize].function;
-        let Callee::Code(code, closure) = self.callee(function)? else { return Ok(NIL) };
-        if self.registers.len() <= base {
-            self.registers.resize(base + 1, NIL);
-        }
-        self.registers[base] = word;
-        self.frames.push(HOST_FRAME);
-        self.arrange(codes.get(code), base, 1)?;
-        self.run(codes, Cursor { code, position: 0, base, closure })
-    }
-
-    #[inline]
-    fn callee(&mut self, function: Word) -> Outcome<Callee> {
-        match function.tag() {
-            tag::CODE => Ok(Callee::Code(function.payload(), NIL)),
-            tag::NATIVE => Ok(Callee::Native(function.payload())),
-            _ => self.other_callee(function),
-        }
-    }
-
-    fn other_callee(&mut self, function: Word) -> Outcome<Callee> {
-        if let Some(Object::Closure(code, _)) = self.heap.get(function) {
-            return Ok(Callee::Code(*code, function));
-        }
-        if let Some(symbol) = function.as_symbol() {
-            let inner = self.symbols.cells[symbol as usize].function;
-            if inner == UNBOUND || self.symbols.has(symbol, crate::symbols::flag::MACRO) {
-                return Err(self.undefined_function(symbol));
-            }
-            return self.callee(inner);
-        }
-        Err(self.type_error(function, well_known::FUNCTION))
-    }
-
-    pub(crate) fn undefined_function(&mut self, symbol: u32) -> Trap {
-        let is_known = self.symbols.home(symbol) == crate::symbols::Home::Lisp;
-        if is_known && symbol != well_known::NIL {
-            return crate::trap::outside(self.symbols.name(symbol));
-        }
-        self.condition(condition::UNDEFINED_FUNCTION, &[Word::symbol(symbol)])
-    }
-
-    #[inline]
-    fn call_native(&mut self, number: u32, arguments: Arguments) -> Outcome {
-        let native = &NATIVES[number as usize];
-        if arguments.count < native.least as usize || arguments.count > native.most as usize {
-            return Err(self.wrong_count(native.name, arguments.count));
-        }
-        self.value_count = 1;
-        (native.function)(self, arguments)
-    }
-
-    #[cold]
-    fn wrong_count(&mut self, name: &str, count: usize) -> Trap {
-        let text =
-            format!("{} called with invalid number of arguments: {count}", name.to_uppercase());
-        self.program_error(&text)
-    }
-
-    /// Checks the number of arguments, puts them where the function expects them, and makes room.
-    #[inline]
-    fn arrange(&mut self, code: &Code, base: usize, count: usize) -> Outcome<()> {
-        let end = base + code.registers as usize + 1;
-        if self.registers.len() < end {
-            self.grow(end)?;
-        }
-        match &code.parameters {
-            None if count == code.required as usize => Ok(()),
-            None => Err(self.wrong_lisp_count(code, count)),
-            Some(_) => self.arrange_all(code, base, count),
-        }
-    }
-
-    #[cold]
-    fn grow(&mut self, end: usize) -> Outcome<()> {
-        if end > self.limits.depth.saturating_mul(64) {
-            return Err(limit(LimitKind::Depth));
-        }
-        self.registers.resize(end.next_power_of_two().max(64), NIL);
-        Ok(())
-    }
-
-    #[cold]
-    fn wrong_lisp_count(&mut self, code: &Code, count: usize) -> Trap {
-        let name = self.print_to_string(code.name);
-        self.wrong_count(&name, count)
-    }
-
-    fn arrange_all(&mut self, code: &Code, base: usize, count: usize) -> Outcome<()> {
-        let Some(parameters) = &code.parameters else { return Ok(()) };
-        let required = code.required as usize;
-        let positional = required + parameters.optional as usize;
-        let takes_more = parameters.has_rest || parameters.keys.is_some();
-        if count < required || (count > positional && !takes_more) {
-            return Err(self.wrong_lisp_count(code, count));
-        }
-        let more: Vec<Word> = if count > positional {
-            self.registers[base + positional..base + count].to_vec()
-        } else {
-            self.registers[base + count..base + positional].fill(UNBOUND);
-            Vec::new()
-        };
-        let mut next = base + positional;
-        if parameters.has_rest {
-            let list = self.make_list(&more)?;
-            self.registers[next] = list;
-            next += 1;
-        }
-        let Some(keys) = &parameters.keys else { return Ok(()) };
-        if more.len() % 2 == 1 {
-            return Err(self.program_error("odd number of &KEY arguments"));
-        }
-        self.registers[next..next + keys.len()].fill(UNBOUND);
-        let mut unknown = None;
-        let mut allow = UNBOUND;
-        for pair in more.chunks_exact(2) {
-            if pair[0] == Word::symbol(well_known::K_ALLOW_OTHER_KEYS) && allow == UNBOUND {
-                allow = pair[1];
-            }
-            match keys.iter().position(|key| *key == pair[0]) {
-                Some(at) if self.registers[next + at] == UNBOUND => {
-                    self.registers[next + at] = pair[1];
-                }
-                Some(_) => {}
-                None if pair[0] == Word::symbol(well_known::K_ALLOW_OTHER_KEYS) => {}
-                None => unknown = Some(pair[0]),
-            }
-        }
-        let is_allowed = parameters.allows_other_keys || (allow != UNBOUND && allow.is_true());
-        match unknown {
-            Some(key) if !is_allowed => {
-                let text = format!("unknown &KEY argument: {}", self.print_to_string(key));
-                Err(self.program_error(&text))
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// Fuel is out, or a collection is due.
-    #[cold]
-    fn pause(&mut self, codes: &CodeTable, top: usize) -> Outcome<()> {
-        if self.fuel < 0 {
-            return Err(limit(LimitKind::Fuel));
-        }
-        if self.heap.is_collection_due() {
-            self.fuel -= (self.heap.bytes / 256) as i64;
-            return self.collect(codes, top);
-        }
-        Ok(())
-    }
-
-    fn find_mark(&self, kind: MarkKind, word: Word) -> Option<usize> {
-        self.marks.iter().rposition(|mark| mark.kind == kind && mark.word == word)
-    }
-
-    fn unbind_to(&mut self, count: usize) {
-        while self.bindings.len() > count {
-            if let Some((symbol, value)) = self.bindings.pop() {
-                self.symbols.cells[symbol as usize].value = value;
-            }
-        }
-    }
-
-    /// Unwinds to a mark, or to the cleanup before it.
-    fn unwind(
-        &mut self,
-        codes: &CodeTable,
-        target: usize,
-        value: Word,
-        values: Vec<Word>,
-    ) -> Landing {
-        loop {
-            let is_last = self.marks.len() == target + 1;
-            let Some(mark) = self.marks.pop() else { unreachable!("the mark was found before") };
-            let cursor = Cursor {
-                code: mark.code,
-                position: mark.target as usize,
-                base: mark.base as usize,
-                closure: mark.closure,
-            };
-            if is_last {
-                self.frames.truncate(mark.frames as usize);
-                self.unbind_to(mark.bindings as usize);
-                self.unwinds.truncate(mark.unwinds as usize);
-                self.registers[cursor.base + mark.register as usize] = value;
-                self.value_count = values.len();
-                if values.len() != 1 {
-                    self.values = values;
-                }
-                return Landing::At(cursor);
-            }
-            if mark.kind == MarkKind::Cleanup {
-                self.frames.truncate(mark.frames as usize);
-                self.unbind_to(mark.bindings as usize);
-                self.unwinds.truncate(mark.unwinds as usize);
-                self.unwinds.push(PendingUnwind { mark: target, value, values });
-                self.frames.push(Frame {
-                    code: mark.code,
-                    position: 0,
-                    base: mark.base,
-                    role: FrameRole::Unwind,
-                    closure: mark.closure,
-                });
-                let top = cursor.base + codes.get(mark.code).registers as usize;
-                return Landing::Cleanup(Cursor { base: top, ..cursor }, mark.word);
-            }
-        }
-    }
-
-    /// The values of the last call, of which the first is given.
-    fn current_values(&self, first: Word) -> Vec<Word> {
-        if self.value_count == 1 { vec![first] } else { self.values[..self.value_count].to_vec() }
-    }
-
-    fn run(&mut self, codes: &CodeTable, start: Cursor) -> Outcome {
-        let Cursor { code: mut number, mut position, mut base, mut closure } = start;
-        let mut code: &Code = codes.get(number);
+    fn run(&mut self, codes: &CodeTable, start: CodePosition) -> StepResult {
+        let CodePosition { code: mut number, mut position, mut base, mut closure } = start;
+        let mut code: &CompiledCode = codes.get(number);
         macro_rules! get {
             ($register:expr) => {
                 self.registers[base + $register as usize]
@@ -310,7 +57,7 @@ impl Machine {
         }
         macro_rules! jump {
             ($cursor:expr) => {{
-                let cursor: Cursor = $cursor;
+                let cursor: CodePosition = $cursor;
                 number = cursor.code;
                 code = codes.get(number);
                 position = cursor.position;
@@ -320,7 +67,7 @@ impl Machine {
         }
         macro_rules! push_frame {
             ($position:expr) => {
-                self.frames.push(Frame {
+                self.frames.push(CallFrame {
                     code: number,
                     position: $position as u32,
                     base: base as u32,
@@ -348,11 +95,11 @@ impl Machine {
                     self.registers.resize(top + 16, NIL);
                 }
                 self.registers[top] = word;
-                let Ok(Callee::Code(next, captured)) = self.callee(function) else {
+                let Ok(ResolvedCallee::Code(next, captured)) = self.callee(function) else {
                     return Err(limit(LimitKind::Depth));
                 };
                 self.arrange(codes.get(next), top, 1)?;
-                jump!(Cursor { code: next, position: 0, base: top, closure: captured });
+                jump!(CodePosition { code: next, position: 0, base: top, closure: captured });
                 continue;
             }};
         }
@@ -380,7 +127,7 @@ impl Machine {
         macro_rules! enter {
             ($callee:expr, $first:expr, $count:expr) => {
                 match $callee {
-                    Callee::Code(next, captured) => {
+                    ResolvedCallee::Code(next, captured) => {
                         let next_base = base + $first as usize;
                         let next_code = codes.get(next);
                         attempt!(self.arrange(next_code, next_base, $count));
@@ -396,8 +143,9 @@ impl Machine {
                         base = next_base;
                         closure = captured;
                     }
-                    Callee::Native(native) => {
-                        let arguments = Arguments { first: base + $first as usize, count: $count };
+                    ResolvedCallee::Native(native) => {
+                        let arguments =
+                            ArgumentWindow { first: base + $first as usize, count: $count };
                         let value = attempt!(self.call_native(native, arguments));
                         set!($first, value);
                     }
@@ -429,14 +177,14 @@ impl Machine {
         macro_rules! land {
             ($landing:expr) => {
                 match $landing {
-                    Landing::At(cursor) => jump!(cursor),
-                    Landing::Cleanup(cursor, function) => {
-                        let Callee::Code(next, captured) = self.callee(function)? else {
+                    UnwindLanding::At(cursor) => jump!(cursor),
+                    UnwindLanding::Cleanup(cursor, function) => {
+                        let ResolvedCallee::Code(next, captured) = self.callee(function)? else {
                             return Err(limit(LimitKind::Depth));
                         };
                         self.arrange(codes.get(next), cursor.base, 0)?;
                         let base = cursor.base;
-                        jump!(Cursor { code: next, position: 0, base, closure: captured });
+                        jump!(CodePosition { code: next, position: 0, base, closure: captured });
                     }
                 }
             };
@@ -445,7 +193,7 @@ impl Machine {
             ($callee:expr, $first:expr, $count:expr) => {{
                 let count: usize = $count;
                 match $callee {
-                    Callee::Code(next, captured) => {
+                    ResolvedCallee::Code(next, captured) => {
                         let from = base + $first as usize;
                         self.registers.copy_within(from..from + count, base);
                         let next_code = codes.get(next);
@@ -457,8 +205,8 @@ impl Machine {
                         position = 0;
                         closure = captured;
                     }
-                    Callee::Native(native) => {
-                        let arguments = Arguments { first: base + $first as usize, count };
+                    ResolvedCallee::Native(native) => {
+                        let arguments = ArgumentWindow { first: base + $first as usize, count };
                         let value = attempt!(self.call_native(native, arguments));
                         leave!(value);
                     }
@@ -498,35 +246,35 @@ impl Machine {
             let op = code.ops[position];
             position += 1;
             match op {
-                Op::Move(to, from) => set!(to, get!(from)),
-                Op::Constant(to, index) => set!(to, code.constants[index as usize]),
-                Op::Nil(to) => set!(to, NIL),
-                Op::True(to) => set!(to, Word::truth(true)),
-                Op::Small(to, number) => set!(to, Word::fixnum(i64::from(number))),
-                Op::Captured(to, index) => set!(to, self.captured(closure, index)),
-                Op::CapturedCell(to, index) => {
+                Instruction::Move(to, from) => set!(to, get!(from)),
+                Instruction::Constant(to, index) => set!(to, code.constants[index as usize]),
+                Instruction::Nil(to) => set!(to, NIL),
+                Instruction::True(to) => set!(to, Word::truth(true)),
+                Instruction::Small(to, number) => set!(to, Word::fixnum(i64::from(number))),
+                Instruction::Captured(to, index) => set!(to, self.captured(closure, index)),
+                Instruction::CapturedCell(to, index) => {
                     let cell = self.captured(closure, index);
                     set!(to, self.heap.cell(cell));
                 }
-                Op::SetCapturedCell(index, from) => {
+                Instruction::SetCapturedCell(index, from) => {
                     let cell = self.captured(closure, index);
                     let value = get!(from);
                     self.heap.set_cell(cell, value);
                 }
-                Op::NewCell(to, from) => {
+                Instruction::NewCell(to, from) => {
                     let value = get!(from);
-                    set!(to, self.heap.allocate(Object::Cell(value)));
+                    set!(to, self.heap.allocate(HeapObject::Cell(value)));
                 }
-                Op::Cell(to, from) => set!(to, self.heap.cell(get!(from))),
-                Op::SetCell(cell, from) => {
+                Instruction::Cell(to, from) => set!(to, self.heap.cell(get!(from))),
+                Instruction::SetCell(cell, from) => {
                     let (cell, value) = (get!(cell), get!(from));
                     self.heap.set_cell(cell, value);
                 }
-                Op::Closure(to, made) => {
+                Instruction::Closure(to, made) => {
                     let word = self.make_closure(codes, made, base, closure);
                     set!(to, word);
                 }
-                Op::Global(to, symbol) => {
+                Instruction::Global(to, symbol) => {
                     let value = self.symbols.cells[symbol as usize].value;
                     if value == UNBOUND {
                         let name = Word::symbol(symbol);
@@ -534,10 +282,10 @@ impl Machine {
                     }
                     set!(to, value);
                 }
-                Op::SetGlobal(from, symbol) => {
+                Instruction::SetGlobal(from, symbol) => {
                     self.symbols.cells[symbol as usize].value = get!(from);
                 }
-                Op::Bind(from, symbol) => {
+                Instruction::Bind(from, symbol) => {
                     let value = get!(from);
                     let cells = &mut self.symbols.cells[symbol as usize];
                     self.bindings.push((symbol, std::mem::replace(&mut cells.value, value)));
@@ -545,65 +293,65 @@ impl Machine {
                         return Err(limit(LimitKind::Depth));
                     }
                 }
-                Op::Unbind(count) => self.unbind_to(self.bindings.len() - count as usize),
-                Op::Jump(target) => position = target as usize,
-                Op::Back(target) => {
+                Instruction::Unbind(count) => self.unbind_to(self.bindings.len() - count as usize),
+                Instruction::Jump(target) => position = target as usize,
+                Instruction::Back(target) => {
                     tick!();
                     position = target as usize;
                 }
-                Op::JumpNil(register, target) => {
+                Instruction::JumpNil(register, target) => {
                     if get!(register).is_nil() {
                         position = target as usize;
                     }
                 }
-                Op::JumpTrue(register, target) => {
+                Instruction::JumpTrue(register, target) => {
                     if get!(register).is_true() {
                         position = target as usize;
                     }
                 }
-                Op::JumpSupplied(register, target) => {
+                Instruction::JumpSupplied(register, target) => {
                     if get!(register) != UNBOUND {
                         position = target as usize;
                     }
                 }
-                Op::Supplied(to, from) => set!(to, Word::truth(get!(from) != UNBOUND)),
-                Op::UnlessLess(one, two, target) => compare!(one, two, target, <, is_less),
-                Op::UnlessLessEqual(one, two, target) => {
+                Instruction::Supplied(to, from) => set!(to, Word::truth(get!(from) != UNBOUND)),
+                Instruction::UnlessLess(one, two, target) => compare!(one, two, target, <, is_less),
+                Instruction::UnlessLessEqual(one, two, target) => {
                     compare!(one, two, target, <=, is_less_or_equal);
                 }
-                Op::UnlessNumbersEqual(one, two, target) => {
+                Instruction::UnlessNumbersEqual(one, two, target) => {
                     compare!(one, two, target, ==, is_number_equal);
                 }
-                Op::UnlessEq(one, two, target) => {
+                Instruction::UnlessEq(one, two, target) => {
                     if get!(one) != get!(two) {
                         position = target as usize;
                     }
                 }
-                Op::UnlessEql(one, two, target) => {
+                Instruction::UnlessEql(one, two, target) => {
                     if !is_eql(&self.heap, get!(one), get!(two)) {
                         position = target as usize;
                     }
                 }
-                Op::UnlessCons(register, target) => {
+                Instruction::UnlessCons(register, target) => {
                     if !get!(register).is_cons() {
                         position = target as usize;
                     }
                 }
-                Op::IfCons(register, target) => {
+                Instruction::IfCons(register, target) => {
                     if get!(register).is_cons() {
                         position = target as usize;
                     }
                 }
-                Op::UnlessLessSmall(one, small, target) => {
+                Instruction::UnlessLessSmall(one, small, target) => {
                     compare_small!(one, small, target, <, is_less, false);
                 }
-                Op::UnlessGreaterSmall(one, small, target) => {
+                Instruction::UnlessGreaterSmall(one, small, target) => {
                     compare_small!(one, small, target, >, is_less, true);
                 }
-                Op::UnlessEqualSmall(one, small, target) => {
+                Instruction::UnlessEqualSmall(one, small, target) => {
                     compare_small!(one, small, target, ==, is_number_equal, false);
                 }
-                Op::Add(to, one, two) => {
+                Instruction::Add(to, one, two) => {
                     let (one, two) = (get!(one), get!(two));
                     let sum = if one.is_fixnum() && two.is_fixnum() {
                         one.0.cast_signed().checked_add(two.0.cast_signed())
@@ -615,7 +363,7 @@ impl Machine {
                         None => set!(to, attempt!(self.add(one, two))),
                     }
                 }
-                Op::Subtract(to, one, two) => {
+                Instruction::Subtract(to, one, two) => {
                     let (one, two) = (get!(one), get!(two));
                     let difference = if one.is_fixnum() && two.is_fixnum() {
                         one.0.cast_signed().checked_sub(two.0.cast_signed())
@@ -627,7 +375,7 @@ impl Machine {
                         None => set!(to, attempt!(self.subtract(one, two))),
                     }
                 }
-                Op::Multiply(to, one, two) => {
+                Instruction::Multiply(to, one, two) => {
                     let (one, two) = (get!(one), get!(two));
                     let product = if one.is_fixnum() && two.is_fixnum() {
                         (one.0.cast_signed() >> 1).checked_mul(two.0.cast_signed())
@@ -639,7 +387,7 @@ impl Machine {
                         None => set!(to, attempt!(self.multiply(one, two))),
                     }
                 }
-                Op::AddSmall(to, one, small) => {
+                Instruction::AddSmall(to, one, small) => {
                     let one = get!(one);
                     let two = Word::fixnum(i64::from(small));
                     let sum = if one.is_fixnum() {
@@ -652,7 +400,7 @@ impl Machine {
                         None => set!(to, attempt!(self.add(one, two))),
                     }
                 }
-                Op::Car(to, from) => {
+                Instruction::Car(to, from) => {
                     let word = get!(from);
                     if word.is_cons() {
                         set!(to, self.heap.pair(word).car);
@@ -662,7 +410,7 @@ impl Machine {
                         raise!(self.type_error(word, well_known::LIST));
                     }
                 }
-                Op::Cdr(to, from) => {
+                Instruction::Cdr(to, from) => {
                     let word = get!(from);
                     if word.is_cons() {
                         set!(to, self.heap.pair(word).cdr);
@@ -672,23 +420,23 @@ impl Machine {
                         raise!(self.type_error(word, well_known::LIST));
                     }
                 }
-                Op::Cons(to, car, cdr) => {
+                Instruction::Cons(to, car, cdr) => {
                     let (car, cdr) = (get!(car), get!(cdr));
                     set!(to, self.heap.cons(car, cdr));
                 }
-                Op::Not(to, from) => set!(to, Word::truth(get!(from).is_nil())),
-                Op::Element(to, vector, index) => {
+                Instruction::Not(to, from) => set!(to, Word::truth(get!(from).is_nil())),
+                Instruction::Element(to, vector, index) => {
                     let (vector, index) = (get!(vector), get!(index));
                     set!(to, attempt!(self.element(vector, index)));
                 }
-                Op::StructureSlot(to, from) => {
+                Instruction::StructureSlot(to, from) => {
                     let word = get!(from);
-                    let Op::Slot(kind, slot) = code.ops[position] else {
+                    let Instruction::Slot(kind, slot) = code.ops[position] else {
                         return Err(limit(LimitKind::Depth));
                     };
                     position += 1;
                     let found = match self.heap.get(word) {
-                        Some(Object::Structure(number, slots))
+                        Some(HeapObject::Structure(number, slots))
                             if *number == kind || self.types.is_subtype(*number, kind) =>
                         {
                             slots.get(slot as usize).copied()
@@ -703,15 +451,15 @@ impl Machine {
                         }
                     }
                 }
-                Op::Slot(..) => {}
-                Op::CallNative { count, first, function } => {
+                Instruction::Slot(..) => {}
+                Instruction::CallNative { count, first, function } => {
                     let arguments =
-                        Arguments { first: base + first as usize, count: count as usize };
+                        ArgumentWindow { first: base + first as usize, count: count as usize };
                     self.fuel -= 1;
                     let value = attempt!(self.call_native(function, arguments));
                     set!(first, value);
                 }
-                Op::CallGlobal { count, first, symbol } => {
+                Instruction::CallGlobal { count, first, symbol } => {
                     tick!();
                     let function = self.symbols.cells[symbol as usize].function;
                     if function == UNBOUND {
@@ -720,23 +468,23 @@ impl Machine {
                     let callee = attempt!(self.callee(function));
                     enter!(callee, first, count as usize);
                 }
-                Op::CallCode { count, first, code: next } => {
+                Instruction::CallCode { count, first, code: next } => {
                     tick!();
-                    enter!(Callee::Code(next, NIL), first, count as usize);
+                    enter!(ResolvedCallee::Code(next, NIL), first, count as usize);
                 }
-                Op::CallWord { count, first, function } => {
+                Instruction::CallWord { count, first, function } => {
                     tick!();
                     let callee = attempt!(self.callee(get!(function)));
                     enter!(callee, first, count as usize);
                 }
-                Op::ApplyWord { count, first, function } => {
+                Instruction::ApplyWord { count, first, function } => {
                     tick!();
                     let callee = attempt!(self.callee(get!(function)));
                     let count =
                         attempt!(self.spread(base + first as usize, count as usize, code, base));
                     enter!(callee, first, count);
                 }
-                Op::TailGlobal { count, first, symbol } => {
+                Instruction::TailGlobal { count, first, symbol } => {
                     tick!();
                     let function = self.symbols.cells[symbol as usize].function;
                     if function == UNBOUND {
@@ -745,39 +493,39 @@ impl Machine {
                     let callee = attempt!(self.callee(function));
                     tail!(callee, first, count as usize);
                 }
-                Op::TailCode { count, first, code: next } => {
+                Instruction::TailCode { count, first, code: next } => {
                     tick!();
-                    tail!(Callee::Code(next, NIL), first, count as usize);
+                    tail!(ResolvedCallee::Code(next, NIL), first, count as usize);
                 }
-                Op::TailWord { count, first, function } => {
+                Instruction::TailWord { count, first, function } => {
                     tick!();
                     let callee = attempt!(self.callee(get!(function)));
                     tail!(callee, first, count as usize);
                 }
-                Op::TailApply { count, first, function } => {
+                Instruction::TailApply { count, first, function } => {
                     tick!();
                     let callee = attempt!(self.callee(get!(function)));
                     let count =
                         attempt!(self.spread(base + first as usize, count as usize, code, base));
                     tail!(callee, first, count);
                 }
-                Op::Return(register) => {
+                Instruction::Return(register) => {
                     self.value_count = 1;
                     leave!(get!(register));
                 }
-                Op::ReturnValues(register) => leave!(get!(register)),
-                Op::OneValue => self.value_count = 1,
-                Op::ValuesToList(to, from) => {
+                Instruction::ReturnValues(register) => leave!(get!(register)),
+                Instruction::OneValue => self.value_count = 1,
+                Instruction::ValuesToList(to, from) => {
                     let values = self.current_values(get!(from));
                     set!(to, self.heap.list(&values));
                     self.value_count = 1;
                 }
-                Op::ListToValues(to, from) => {
+                Instruction::ListToValues(to, from) => {
                     let list = get!(from);
                     let values = attempt!(self.list_elements(list));
                     set!(to, self.return_values(&values));
                 }
-                Op::SpreadValues(first, count) => {
+                Instruction::SpreadValues(first, count) => {
                     if self.value_count == 1 {
                         for index in 1..count {
                             set!(first + index, NIL);
@@ -794,20 +542,21 @@ impl Machine {
                         self.value_count = 1;
                     }
                 }
-                Op::NewToken(to) => {
+                Instruction::NewToken(to) => {
                     self.next_token += 1;
                     set!(to, Word::fixnum(self.next_token));
                 }
-                Op::MarkBlock(word, register, target) | Op::MarkCatch(word, register, target) => {
+                Instruction::MarkBlock(word, register, target)
+                | Instruction::MarkCatch(word, register, target) => {
                     let kind = match op {
-                        Op::MarkBlock(..) => MarkKind::Block,
+                        Instruction::MarkBlock(..) => MarkKind::Block,
                         _ => MarkKind::Catch,
                     };
                     if self.marks.len() > self.limits.depth {
                         return Err(limit(LimitKind::Depth));
                     }
                     let word = get!(word);
-                    self.marks.push(Mark {
+                    self.marks.push(ExitMark {
                         kind,
                         word,
                         closure,
@@ -820,12 +569,12 @@ impl Machine {
                         register,
                     });
                 }
-                Op::MarkCleanup(function) => {
+                Instruction::MarkCleanup(function) => {
                     if self.marks.len() > self.limits.depth {
                         return Err(limit(LimitKind::Depth));
                     }
                     let word = get!(function);
-                    self.marks.push(Mark {
+                    self.marks.push(ExitMark {
                         kind: MarkKind::Cleanup,
                         word,
                         closure,
@@ -838,12 +587,12 @@ impl Machine {
                         register: 0,
                     });
                 }
-                Op::PopMark => {
+                Instruction::PopMark => {
                     self.marks.pop();
                 }
-                Op::ThrowToken(token, value) | Op::ThrowTag(token, value) => {
+                Instruction::ThrowToken(token, value) | Instruction::ThrowTag(token, value) => {
                     let kind = match op {
-                        Op::ThrowToken(..) => MarkKind::Block,
+                        Instruction::ThrowToken(..) => MarkKind::Block,
                         _ => MarkKind::Catch,
                     };
                     let (token, value) = (get!(token), get!(value));
@@ -872,56 +621,21 @@ impl Machine {
     #[inline]
     fn captured(&self, closure: Word, index: u16) -> Word {
         match self.heap.object(closure) {
-            Object::Closure(_, captured) => captured[index as usize],
+            HeapObject::Closure(_, captured) => captured[index as usize],
             _ => NIL,
         }
     }
 
     fn make_closure(&mut self, codes: &CodeTable, made: u32, base: usize, closure: Word) -> Word {
-        use crate::code::Capture;
+        use crate::code::CaptureSource;
         let captures = &codes.get(made).captures;
         let captured: Box<[Word]> = captures
             .iter()
             .map(|capture| match capture {
-                Capture::Register(register) => self.registers[base + *register as usize],
-                Capture::Captured(index) => self.captured(closure, *index),
+                CaptureSource::Register(register) => self.registers[base + *register as usize],
+                CaptureSource::Captured(index) => self.captured(closure, *index),
             })
             .collect();
-        self.heap.allocate(Object::Closure(made, captured))
-    }
-
-    /// Replaces the last argument, a list, by its elements; returns the new count.
-    fn spread(&mut self, first: usize, count: usize, code: &Code, base: usize) -> Outcome<usize> {
-        let list = self.registers[first + count - 1];
-        let elements = self.list_elements(list)?;
-        let end = first + count + elements.len() + 1;
-        let end = end.max(base + code.registers as usize + 1);
-        if self.registers.len() < end {
-            self.grow(end)?;
-        }
-        self.registers[first + count - 1..first + count - 1 + elements.len()]
-            .copy_from_slice(&elements);
-        Ok(count - 1 + elements.len())
-    }
-
-    /// Remembers who called whom, for the host.
-    fn note_trace(&mut self) {
-        let frames = self.frames.iter().rev().filter(|frame| frame.role == FrameRole::Call);
-        self.trace = frames.take(TRACE_FRAMES).map(|frame| (frame.code, frame.position)).collect();
-    }
-}
-
-/// Calls that a message for people shows.
-const TRACE_FRAMES: usize = 32;
-
-const HOST_FRAME: Frame =
-    Frame { code: 0, position: 0, base: 0, role: FrameRole::Host, closure: NIL };
-
-/// The function that deals with a trap inside Lisp, and its argument.
-fn trap_call(trap: Trap) -> Outcome<(u32, Word)> {
-    match *trap {
-        TrapKind::Condition(word) => Ok((well_known::ERROR, word)),
-        TrapKind::Report(word) => Ok((well_known::REPORT, word)),
-        _ => Err(trap),
+        self.heap.allocate(HeapObject::Closure(made, captured))
     }
 }

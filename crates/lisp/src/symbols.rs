@@ -9,7 +9,7 @@ use crate::value::{NIL, T, UNBOUND, Word};
 /// Package that a symbol belongs to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
-pub(crate) enum Home {
+pub(crate) enum SymbolHome {
     /// `COMMON-LISP`: every name of the standard, also those that are refused.
     Lisp = 0,
     Keyword = 1,
@@ -43,7 +43,7 @@ pub(crate) mod flag {
 #[derive(Clone)]
 struct SymbolName {
     name: Arc<str>,
-    home: Home,
+    home: SymbolHome,
 }
 
 #[derive(Clone, Copy)]
@@ -60,7 +60,7 @@ struct NameTable {
 
 /// Every symbol of an instance.
 #[derive(Clone)]
-pub(crate) struct Symbols {
+pub(crate) struct SymbolTable {
     base: Arc<NameTable>,
     own: NameTable,
     pub(crate) cells: Vec<SymbolCells>,
@@ -68,7 +68,7 @@ pub(crate) struct Symbols {
     pub(crate) plists: HashMap<u32, Word>,
 }
 
-impl Symbols {
+impl SymbolTable {
     /// A table with the symbols that Rust code names, at the numbers it knows.
     pub(crate) fn new() -> Self {
         let mut symbols = Self {
@@ -109,30 +109,30 @@ impl Symbols {
         &self.entry(symbol).name
     }
 
-    pub(crate) fn home(&self, symbol: u32) -> Home {
+    pub(crate) fn home(&self, symbol: u32) -> SymbolHome {
         self.entry(symbol).home
     }
 
-    pub(crate) fn find(&self, home: Home, name: &str) -> Option<u32> {
+    pub(crate) fn find(&self, home: SymbolHome, name: &str) -> Option<u32> {
         let tables = [&self.base, &self.own];
         tables.iter().find_map(|table| table.by_name[home as usize].get(name)).copied()
     }
 
-    pub(crate) fn intern(&mut self, home: Home, name: &str) -> u32 {
+    pub(crate) fn intern(&mut self, home: SymbolHome, name: &str) -> u32 {
         if let Some(symbol) = self.find(home, name) {
             return symbol;
         }
         let symbol = self.make(home, name);
         let name = self.entry(symbol).name.clone();
         self.own.by_name[home as usize].insert(name, symbol);
-        if home == Home::Keyword {
+        if home == SymbolHome::Keyword {
             self.define_constant(symbol, Word::symbol(symbol));
         }
         symbol
     }
 
     /// A symbol that no name finds.
-    pub(crate) fn make(&mut self, home: Home, name: &str) -> u32 {
+    pub(crate) fn make(&mut self, home: SymbolHome, name: &str) -> u32 {
         self.own.names.push(SymbolName { name: name.into(), home });
         self.cells.push(SymbolCells { value: UNBOUND, function: UNBOUND });
         self.flags.push(0);
@@ -154,7 +154,7 @@ impl Symbols {
     }
 
     pub(crate) fn keyword(&mut self, name: &str) -> Word {
-        Word::symbol(self.intern(Home::Keyword, name))
+        Word::symbol(self.intern(SymbolHome::Keyword, name))
     }
 
     pub(crate) fn has(&self, symbol: u32, flag: u8) -> bool {
@@ -175,12 +175,12 @@ macro_rules! well_known {
     ($($home:ident { $($constant:ident = $name:literal),* $(,)? })*) => {
         /// Numbers of symbols that Rust code names.
         pub(crate) mod well_known {
-            use super::Home;
+            use super::SymbolHome;
             #[allow(dead_code, non_camel_case_types, clippy::upper_case_acronyms)]
             #[repr(u32)]
-            enum Number { $($($constant),*),* }
-            $($(pub(crate) const $constant: u32 = Number::$constant as u32;)*)*
-            pub(super) const ALL: &[(Home, &str)] = &[$($((Home::$home, $name)),*),*];
+            enum SymbolNumber { $($($constant),*),* }
+            $($(pub(crate) const $constant: u32 = SymbolNumber::$constant as u32;)*)*
+            pub(super) const ALL: &[(SymbolHome, &str)] = &[$($((SymbolHome::$home, $name)),*),*];
         }
     };
 }
@@ -214,7 +214,7 @@ well_known! {
         STANDARD_CHAR = "STANDARD-CHAR", BASE_CHAR = "BASE-CHAR", UNSIGNED_BYTE = "UNSIGNED-BYTE",
         STRUCTURE_OBJECT = "STRUCTURE-OBJECT",         EQ = "EQ", EQL = "EQL", EQUAL = "EQUAL",
         EQUALP = "EQUALP", MEMBER = "MEMBER", MOD = "MOD",
-        VALUES = "VALUES",                 IN_PACKAGE = "IN-PACKAGE",
+        VALUES = "VALUES",                 IN_PACKAGE = "IN-PACKAGE", GENSYM_COUNTER = "*GENSYM-COUNTER*",
     }
     Keyword {
         K_ALLOW_OTHER_KEYS = "ALLOW-OTHER-KEYS",

@@ -5,7 +5,7 @@
 
 use crate::value::{UNBOUND, Word};
 
-/// When two keys are the same.
+/// Equality of keys.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum TableTest {
     Eq,
@@ -16,9 +16,9 @@ pub(crate) enum TableTest {
 
 /// Keys and values of a hash table.
 #[derive(Clone)]
-pub(crate) struct Table {
+pub(crate) struct HashTable {
     pub(crate) test: TableTest,
-    slots: Vec<Slot>,
+    slots: Vec<TableSlot>,
     /// Slots that were freed, the last freed is used first.
     free: Vec<u32>,
     /// Positions of slots, by hash; 0 is empty, `REMOVED` was a slot.
@@ -28,7 +28,7 @@ pub(crate) struct Table {
 }
 
 #[derive(Clone, Copy)]
-struct Slot {
+struct TableSlot {
     /// `UNBOUND` in a free slot.
     key: Word,
     value: Word,
@@ -38,13 +38,13 @@ struct Slot {
 const REMOVED: u32 = u32::MAX;
 const FIRST_INDEX_LENGTH: usize = 8;
 
-impl Table {
+impl HashTable {
     pub(crate) const fn new(test: TableTest) -> Self {
         Self { test, slots: Vec::new(), free: Vec::new(), index: Vec::new(), used: 0 }
     }
 
     pub(crate) fn bytes(&self) -> usize {
-        128 + self.slots.capacity() * size_of::<Slot>()
+        128 + self.slots.capacity() * size_of::<TableSlot>()
             + (self.index.capacity() + self.free.capacity()) * 4
     }
 
@@ -103,7 +103,7 @@ impl Table {
         if (self.used + 1) * 4 > self.index.len() * 3 {
             self.rebuild();
         }
-        let slot = Slot { key, value, hash };
+        let slot = TableSlot { key, value, hash };
         let position = if let Some(position) = self.free.pop() {
             self.slots[position as usize] = slot;
             position
@@ -145,7 +145,7 @@ impl Table {
             at = (at + 1) & mask;
         }
         self.index[at] = REMOVED;
-        self.slots[slot] = Slot { key: UNBOUND, value: UNBOUND, hash: 0 };
+        self.slots[slot] = TableSlot { key: UNBOUND, value: UNBOUND, hash: 0 };
         self.free.push(slot as u32);
     }
 

@@ -2,14 +2,14 @@
 
 /// The characters of a Lisp string.
 #[derive(Clone, Debug)]
-pub(crate) enum Text {
+pub(crate) enum LispText {
     /// ASCII alone.
     Narrow(Vec<u8>),
     /// Anything.
     Wide(Vec<char>),
 }
 
-impl Text {
+impl LispText {
     pub(crate) const fn new() -> Self {
         Self::Narrow(Vec::new())
     }
@@ -125,7 +125,7 @@ impl Text {
     }
 }
 
-impl PartialEq for Text {
+impl PartialEq for LispText {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Narrow(one), Self::Narrow(two)) => one == two,
@@ -135,7 +135,7 @@ impl PartialEq for Text {
     }
 }
 
-impl From<&str> for Text {
+impl From<&str> for LispText {
     fn from(text: &str) -> Self {
         if text.is_ascii() {
             Self::Narrow(text.as_bytes().to_vec())
@@ -145,13 +145,13 @@ impl From<&str> for Text {
     }
 }
 
-impl From<String> for Text {
+impl From<String> for LispText {
     fn from(text: String) -> Self {
         if text.is_ascii() { Self::Narrow(text.into_bytes()) } else { Self::from(text.as_str()) }
     }
 }
 
-impl FromIterator<char> for Text {
+impl FromIterator<char> for LispText {
     fn from_iter<I: IntoIterator<Item = char>>(characters: I) -> Self {
         let mut text = Self::new();
         characters.into_iter().for_each(|character| text.push(character));

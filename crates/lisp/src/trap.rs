@@ -3,7 +3,7 @@
 use crate::value::Word;
 
 /// Result of a step that may leave the straight path.
-pub(crate) type Outcome<T = Word> = Result<T, Trap>;
+pub(crate) type StepResult<T = Word> = Result<T, Trap>;
 
 /// Boxed, so that the straight path stays small.
 pub(crate) type Trap = Box<TrapKind>;
@@ -15,11 +15,26 @@ pub(crate) enum TrapKind {
     Unhandled(Word),
     /// A limit of the instance; no Lisp code sees it.
     Limit(LimitKind),
-    /// Something the subset does not have; no Lisp code sees it either, so that no handler turns it
+    /// Name or value that the subset does not have; no Lisp code sees it, so that no handler turns it
     /// into a value that SBCL would not give.
     Outside(String),
     /// A condition's report is a Lisp function: call it, then try again.
     Report(Word),
+}
+
+impl TrapKind {
+    /// The condition object, if it is one.
+    pub(crate) const fn word(&self) -> Option<Word> {
+        match self {
+            Self::Condition(word) | Self::Unhandled(word) | Self::Report(word) => Some(*word),
+            _ => None,
+        }
+    }
+
+    /// Whether it is a condition, and neither a limit nor outside the subset.
+    pub(crate) const fn is_condition(&self) -> bool {
+        matches!(self, Self::Condition(_) | Self::Unhandled(_) | Self::Report(_))
+    }
 }
 
 /// Limit of an instance that a program ran into.

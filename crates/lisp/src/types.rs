@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::symbols::{Home, Symbols};
+use crate::symbols::{SymbolHome, SymbolTable};
 use crate::value::{UNBOUND, Word};
 
 /// Slot of a structure or condition.
@@ -44,8 +44,8 @@ macro_rules! conditions {
         pub(crate) mod condition {
             #[allow(dead_code, clippy::upper_case_acronyms, non_camel_case_types)]
             #[repr(u32)]
-            enum Number { $($constant),* }
-            $(#[allow(dead_code)] pub(crate) const $constant: u32 = Number::$constant as u32;)*
+            enum ConditionNumber { $($constant),* }
+            $(#[allow(dead_code)] pub(crate) const $constant: u32 = ConditionNumber::$constant as u32;)*
             pub(super) const ALL: &[(&str, &[&str], &[&str])] =
                 &[$(($name, &[$($parent),*], &[$($slot),*])),*];
         }
@@ -92,7 +92,7 @@ conditions! {
 }
 
 impl TypeTable {
-    pub(crate) fn with_conditions(symbols: &mut Symbols) -> Self {
+    pub(crate) fn with_conditions(symbols: &mut SymbolTable) -> Self {
         let mut table = Self::default();
         for (name, parents, slots) in condition::ALL {
             let name = symbols.intern_designated(name);
@@ -108,7 +108,7 @@ impl TypeTable {
                 }
             }
             let slots = slots.iter().map(|slot| SlotType {
-                name: symbols.intern(Home::System, slot),
+                name: symbols.intern(SymbolHome::System, slot),
                 initargs: vec![symbols.keyword(slot)],
                 initform: UNBOUND,
             });
@@ -156,15 +156,15 @@ impl TypeTable {
     }
 }
 
-impl Symbols {
+impl SymbolTable {
     /// Interns a name as Rust tables write it: `%NAME` is the system's, `bridle:NAME` bridle's.
     pub(crate) fn intern_designated(&mut self, name: &str) -> u32 {
         if let Some(name) = name.strip_prefix("bridle:") {
-            self.intern(Home::Bridle, &name.to_uppercase())
+            self.intern(SymbolHome::Bridle, &name.to_uppercase())
         } else if name.starts_with('%') || name.starts_with("*%") {
-            self.intern(Home::System, &name.to_uppercase())
+            self.intern(SymbolHome::System, &name.to_uppercase())
         } else {
-            self.intern(Home::Lisp, &name.to_uppercase())
+            self.intern(SymbolHome::Lisp, &name.to_uppercase())
         }
     }
 }

@@ -1,54 +1,191 @@
 //! `cargo xtask peers lisp`: forms evaluated by `crates/lisp` and by SBCL. Printed text, values and the category of a
-//! condition must be the same, or bridle refuses the form. Forms are those of `peers/lisp/forms.txt`, and functions
-//! applied to values from the tables of `peers/lisp/tables.txt`.
+//! condition must be the same, or bridle refuses the form. Forms are those of `peers/lisp/forms.txt`, functions applied
+//! to values from the tables of `peers/lisp/tables.txt`, and programs made at random from a seed.
+
+mod conformance;
+mod evaluate;
+mod generate;
+mod sbcl;
+mod shrink;
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::Write as _;
-use std::process::{Command, Stdio};
+use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
-use bridle_lisp::{Instance, InstanceLimits, LispErrorKind};
 
 use crate::console::{VerbConsole, root};
+use evaluate::bridle_answer;
+use sbcl::{SbclMode, SbclProcess};
 
 pub(super) const HELP: &str = "\
-usage: cargo xtask peers lisp
+usage: cargo xtask peers lisp [--generate N] [--seed S] [--show N]
+       cargo xtask peers lisp --conformance FOLDER [--show N]
 
-Evaluates the forms of peers/lisp in bridle and in SBCL and compares output, values and kinds of conditions.";
+Evaluates the forms of peers/lisp and programs made at random in bridle and in SBCL, and compares output, values and
+kinds of conditions.
+
+  --generate N          only N programs made at random
+  --seed S              which programs (default 1)
+  --show N              show so many differences (default 20)
+  --conformance FOLDER  run the DEFTEST forms of a conformance suite instead, without SBCL";
 
 /// Differences that are shown.
-const SHOWN: usize = 20;
+const SHOWN_DIFFERENCES: u64 = 20;
+
+/// Programs of the short form, which `peers --check` runs.
+const CHECKED_PROGRAMS: u64 = 2_000;
+
+/// Seed where nobody names one.
+const DEFAULT_SEED: u64 = 1;
+
+/// Forms that SBCL gets at once.
+const BATCH_FORMS: usize = 1_000;
+
+/// Batches that one SBCL answers: its heap fills with what programs define.
+const PROCESS_BATCHES: usize = 50;
+
+/// One program in so many is compiled by SBCL, the others run in its interpreter, which starts sooner.
+const COMPILED_SHARE: u64 = 20;
 
 pub(super) fn run(arguments: &[String], console: &VerbConsole) -> Result<()> {
-    if !arguments.is_empty() {
-        bail!("unexpected arguments `{}`\n\n{HELP}", arguments.join(" "));
-    }
-    let forms = forms()?;
-    let theirs = sbcl(&forms)?;
-    if theirs.len() != forms.len() {
-        bail!("SBCL answered {} of {} forms", theirs.len(), forms.len());
-    }
-    let (mut same, mut refused) = (0, 0);
-    let mut different = Vec::new();
-    for (form, theirs) in forms.iter().zip(&theirs) {
-        match ours(form) {
-            None => refused += 1,
-            Some(ours) if ours == *theirs => same += 1,
-            Some(ours) => different.push(format!("{form}\n  bridle {ours}\n  sbcl   {theirs}")),
+    let (mut programs, mut seed, mut shown) = (None, DEFAULT_SEED, SHOWN_DIFFERENCES);
+    let mut conformance = None;
+    let mut rest = arguments.iter();
+    while let Some(flag) = rest.next() {
+        let value = rest.next().with_context(|| format!("`{flag}` needs a value\n\n{HELP}"))?;
+        let number = || value.parse().with_context(|| format!("`{value}` is no number"));
+        match flag.as_str() {
+            "--generate" => programs = Some(number()?),
+            "--seed" => seed = number()?,
+            "--show" => shown = number()?,
+            "--conformance" => conformance = Some(PathBuf::from(value)),
+            _ => bail!("unexpected argument `{flag}`\n\n{HELP}"),
         }
     }
-    different.iter().take(SHOWN).for_each(|line| console.say(line));
+    if let Some(folder) = conformance {
+        return conformance::run(&folder, shown, console);
+    }
+    let mut tally = Tally { shown, ..Tally::default() };
+    if programs.is_none() {
+        compare_corpus(&mut tally, console)?;
+    }
+    compare_programs(programs.unwrap_or(CHECKED_PROGRAMS), seed, &mut tally, console)?;
     console.say(format!(
-        "peers: {} forms, {same} the same, {refused} refused, {} different",
-        forms.len(),
-        different.len()
+        "peers: {} forms, {} the same, {} refused, {} different",
+        tally.same + tally.refused + tally.different,
+        tally.same,
+        tally.refused,
+        tally.different
     ));
-    if different.is_empty() { Ok(()) } else { bail!("bridle and SBCL differ") }
+    tally.refusals.sort();
+    if tally.different == 0 { Ok(()) } else { bail!("bridle and SBCL differ") }
 }
 
-/// All forms: written ones, and functions applied to values.
-fn forms() -> Result<Vec<String>> {
+/// Counts of one run.
+#[derive(Default)]
+struct Tally {
+    same: u64,
+    refused: u64,
+    different: u64,
+    shown: u64,
+    refusals: Vec<String>,
+}
+
+/// Compares the written forms and those of the tables.
+fn compare_corpus(tally: &mut Tally, console: &VerbConsole) -> Result<()> {
+    let forms = corpus_forms()?;
+    let mut process = SbclProcess::start(SbclMode::Compile)?;
+    for batch in forms.chunks(BATCH_FORMS) {
+        let answers = process.answer(batch)?;
+        for (form, theirs) in batch.iter().zip(&answers) {
+            match bridle_answer(form) {
+                Err(name) => {
+                    tally.refused += 1;
+                    tally.refusals.push(name);
+                }
+                Ok(ours) if ours == *theirs => tally.same += 1,
+                Ok(ours) => tally.note_difference(console, form, &ours, theirs),
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Compares programs made at random. A difference with SBCL's interpreter is asked again of its compiler.
+fn compare_programs(count: u64, seed: u64, tally: &mut Tally, console: &VerbConsole) -> Result<()> {
+    let mut interpreter = SbclProcess::start(SbclMode::Interpret)?;
+    let mut compiler = SbclProcess::start(SbclMode::Compile)?;
+    let numbers: Vec<u64> = (0..count).collect();
+    for (turn, batch) in numbers.chunks(BATCH_FORMS).enumerate() {
+        if turn % PROCESS_BATCHES == PROCESS_BATCHES - 1 {
+            interpreter = SbclProcess::start(SbclMode::Interpret)?;
+            compiler = SbclProcess::start(SbclMode::Compile)?;
+        }
+        let programs: Vec<String> =
+            batch.iter().map(|number| generate::program(seed, *number)).collect();
+        let (compiled, interpreted): (Vec<_>, Vec<_>) =
+            programs.into_iter().zip(batch).partition(|(_, number)| *number % COMPILED_SHARE == 0);
+        for (share, process) in [(compiled, &mut compiler), (interpreted, &mut interpreter)] {
+            let forms: Vec<String> = share.into_iter().map(|(form, _)| form).collect();
+            let (forms, answers) = answer_all(process, forms)?;
+            compare_answers(&forms, &answers, tally, console)?;
+        }
+    }
+    Ok(())
+}
+
+/// Answers of the forms that have one: a form that ends SBCL is left out, and a new SBCL goes on behind it.
+fn answer_all(process: &mut SbclProcess, forms: Vec<String>) -> Result<(Vec<String>, Vec<String>)> {
+    let (mut answered, mut answers) = (Vec::new(), Vec::new());
+    let mut rest = forms.as_slice();
+    while !rest.is_empty() {
+        let found = process.answer_some(rest)?;
+        answered.extend_from_slice(&rest[..found.len()]);
+        rest = &rest[found.len()..];
+        answers.extend(found);
+        if !rest.is_empty() {
+            rest = &rest[1..];
+            *process = SbclProcess::start(process.mode())?;
+        }
+    }
+    Ok((answered, answers))
+}
+
+fn compare_answers(
+    forms: &[String],
+    answers: &[String],
+    tally: &mut Tally,
+    console: &VerbConsole,
+) -> Result<()> {
+    for (form, theirs) in forms.iter().zip(answers) {
+        match bridle_answer(form) {
+            Err(name) => {
+                tally.refused += 1;
+                tally.refusals.push(name);
+            }
+            Ok(ours) if ours == *theirs => tally.same += 1,
+            Ok(_) if tally.different >= tally.shown => tally.different += 1,
+            Ok(_) => match shrink::smallest_difference(form)? {
+                Some((form, ours, theirs)) => tally.note_difference(console, &form, &ours, &theirs),
+                None => tally.same += 1,
+            },
+        }
+    }
+    Ok(())
+}
+
+impl Tally {
+    fn note_difference(&mut self, console: &VerbConsole, form: &str, ours: &str, theirs: &str) {
+        self.different += 1;
+        if self.different <= self.shown {
+            console.say(format!("{form}\n  bridle {ours}\n  sbcl   {theirs}"));
+        }
+    }
+}
+
+/// All forms of the corpus: written ones, and functions applied to values.
+fn corpus_forms() -> Result<Vec<String>> {
     let read = |name: &str| {
         let path = root().join("peers/lisp").join(name);
         fs::read_to_string(&path).with_context(|| format!("cannot read `{}`", path.display()))
@@ -70,55 +207,4 @@ fn forms() -> Result<Vec<String>> {
         }
     }
     Ok(forms)
-}
-
-/// What SBCL says of each form.
-fn sbcl(forms: &[String]) -> Result<Vec<String>> {
-    let mut child = Command::new("sbcl")
-        .args(["--script", "peers/sbcl/lisp-forms.lisp"])
-        .current_dir(root())
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .context("cannot start sbcl")?;
-    let mut input = child.stdin.take().context("sbcl has no input")?;
-    let text = forms.join("\n") + "\n";
-    let writer = std::thread::spawn(move || input.write_all(text.as_bytes()));
-    let output = child.wait_with_output().context("cannot read what sbcl says")?;
-    if !matches!(writer.join(), Ok(Ok(()))) {
-        bail!("sbcl did not read all forms");
-    }
-    Ok(String::from_utf8_lossy(&output.stdout).lines().map(str::to_owned).collect())
-}
-
-/// What bridle says of a form, in the same words; `None` when it refuses it.
-fn ours(form: &str) -> Option<String> {
-    let mut instance = Instance::new(InstanceLimits::default());
-    let mut shown = Vec::new();
-    let text = match instance.evaluate(form, "form", |values| shown = values.to_vec()) {
-        Ok(()) => shown.join(" ; "),
-        Err(error) => match error.kind {
-            LispErrorKind::Condition(name) => format!("!{}", category(&name)),
-            LispErrorKind::Outside => return None,
-            LispErrorKind::Limit(limit) => format!("!LIMIT {}", limit.name()),
-            LispErrorKind::Syntax | LispErrorKind::Incomplete => "!READER-ERROR".to_owned(),
-        },
-    };
-    let escape = |text: &str| text.replace('\\', "\\\\").replace('\n', "\\n");
-    Some(format!("{}|{}", escape(&instance.take_output()), escape(&text)))
-}
-
-/// The class that `peers/sbcl/lisp-forms.lisp` would name.
-fn category(name: &str) -> &str {
-    match name {
-        "SIMPLE-TYPE-ERROR" | "INDEX-ERROR" | "CASE-FAILURE" => "TYPE-ERROR",
-        "SIMPLE-PROGRAM-ERROR" => "PROGRAM-ERROR",
-        "SIMPLE-CONTROL-ERROR" => "CONTROL-ERROR",
-        "SIMPLE-PARSE-ERROR" => "PARSE-ERROR",
-        "SIMPLE-READER-ERROR" => "READER-ERROR",
-        "SIMPLE-ERROR" | "FORMAT-ERROR" | "CELL-ERROR" => "ERROR",
-        name if name.starts_with("FLOATING-POINT") => "ARITHMETIC-ERROR",
-        name => name,
-    }
 }

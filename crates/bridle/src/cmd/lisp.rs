@@ -25,6 +25,10 @@ pub(crate) fn run(args: &args::Lisp) -> Result<BridleExit, CommandFailure> {
         (Some(file), _) => (read(file)?, file.display().to_string()),
         (None, forms) => (forms.clone().unwrap_or_default(), "-e".to_owned()),
     };
+    if let Err(error) = instance.check_names(&text, &name) {
+        write(&mut io::stderr().lock(), &format!("{error}\n"))?;
+        return Ok(exit_of(&error));
+    }
     evaluate(&mut instance, &text, &name)
 }
 

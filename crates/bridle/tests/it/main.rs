@@ -10,6 +10,7 @@ mod cli_forget;
 mod cli_frame;
 mod cli_grant;
 mod cli_json;
+mod cli_lisp;
 mod cli_log;
 mod cli_memory;
 mod cli_org;

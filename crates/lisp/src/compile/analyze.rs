@@ -1,22 +1,23 @@
 //! Forms to nodes: variables, calls, macros. Special forms are in `special.rs`.
 
 use super::{
-    COMPILE_DEPTH, CompileFailure, Compiled, Compiler, Inline, Node, ScopeEntry, Target, VariableId,
+    COMPILE_DEPTH, CallTarget, CompileFailure, CompileResult, FormCompiler, FormNode,
+    InlineOperation, ScopeEntry, VariableId,
 };
 use crate::native::NATIVES;
-use crate::symbols::{Home, flag, well_known};
+use crate::symbols::{SymbolHome, flag, well_known};
 use crate::trap::LimitKind;
 use crate::value::{NIL, T, UNBOUND, Word, tag};
 
 /// Meaning of a name in function position.
-enum Meaning {
+enum NameMeaning {
     Local(VariableId),
     Macro(Word),
     Global(u32),
 }
 
-impl Compiler<'_> {
-    pub(super) fn analyze(&mut self, form: Word) -> Compiled<Node> {
+impl FormCompiler<'_> {
+    pub(super) fn analyze(&mut self, form: Word) -> CompileResult<FormNode> {
         if self.depth >= COMPILE_DEPTH {
             return Err(CompileFailure::Limit(LimitKind::Depth));
         }
@@ -31,6 +32,9 @@ impl Compiler<'_> {
         let node = match self.analyze_inside(form) {
             // SBCL compiles a bad form into code that signals the error.
             Err(CompileFailure::Program(text)) if !self.is_prelude => self.failing(&text),
+            Err(CompileFailure::Trap(trap)) if !self.is_prelude && trap.is_condition() => {
+                self.failing("a macro failed while the form was compiled")
+            }
             result => result,
         };
         // A failure keeps its place.
@@ -41,19 +45,19 @@ impl Compiler<'_> {
         node
     }
 
-    fn failing(&mut self, text: &str) -> Compiled<Node> {
+    fn failing(&mut self, text: &str) -> CompileResult<FormNode> {
         let text = self.machine.heap.text_word(text);
         self.machine.roots.push(text);
-        let symbol = self.machine.symbols.intern(Home::System, "%PROGRAM-ERROR");
-        self.call_global(symbol, vec![Node::Constant(text)])
+        let symbol = self.machine.symbols.intern(SymbolHome::System, "%PROGRAM-ERROR");
+        self.call_global(symbol, vec![FormNode::Constant(text)])
     }
 
-    fn analyze_inside(&mut self, form: Word) -> Compiled<Node> {
+    fn analyze_inside(&mut self, form: Word) -> CompileResult<FormNode> {
         if form.is_symbol() {
             return self.analyze_variable(form.payload());
         }
         if !form.is_cons() {
-            return Ok(Node::Constant(form));
+            return Ok(FormNode::Constant(form));
         }
         let pair = self.machine.heap.pair(form);
         let (head, arguments) = (pair.car, pair.cdr);
@@ -65,39 +69,39 @@ impl Compiler<'_> {
             let arguments = self.elements(arguments)?;
             let function = self.analyze_lambda(head)?;
             let arguments = self.analyze_each(&arguments)?;
-            return Ok(Node::Call(Target::Node(Box::new(function)), arguments, self.place));
+            return Ok(FormNode::Call(CallTarget::Node(Box::new(function)), arguments, self.place));
         }
         if !head.is_symbol() {
             return Err(self.malformed(form));
         }
         match self.function_meaning(head) {
-            Meaning::Local(variable) => {
+            NameMeaning::Local(variable) => {
                 self.use_variable(variable);
                 let arguments = self.elements(arguments)?;
                 let arguments = self.analyze_each(&arguments)?;
-                Ok(Node::Call(Target::Local(variable), arguments, self.place))
+                Ok(FormNode::Call(CallTarget::Local(variable), arguments, self.place))
             }
-            Meaning::Macro(expander) => {
+            NameMeaning::Macro(expander) => {
                 let expansion = self.expand(expander, form)?;
                 self.analyze(expansion)
             }
-            Meaning::Global(symbol) => self.analyze_global(symbol, form, arguments),
+            NameMeaning::Global(symbol) => self.analyze_global(symbol, form, arguments),
         }
     }
 
-    fn function_meaning(&self, name: Word) -> Meaning {
+    fn function_meaning(&self, name: Word) -> NameMeaning {
         for entry in self.scope.iter().rev() {
             match entry {
                 ScopeEntry::Function(known, variable) if *known == name => {
-                    return Meaning::Local(*variable);
+                    return NameMeaning::Local(*variable);
                 }
                 ScopeEntry::Macro(known, expander) if *known == name => {
-                    return Meaning::Macro(*expander);
+                    return NameMeaning::Macro(*expander);
                 }
                 _ => {}
             }
         }
-        Meaning::Global(name.payload())
+        NameMeaning::Global(name.payload())
     }
 
     /// The local function of a name that may be `(setf name)`.
@@ -113,7 +117,7 @@ impl Compiler<'_> {
     }
 
     /// Expands a macro form once. The result is kept from the collector while compiling.
-    fn expand(&mut self, expander: Word, form: Word) -> Compiled<Word> {
+    fn expand(&mut self, expander: Word, form: Word) -> CompileResult<Word> {
         let environment = self.macro_environment();
         self.machine.roots.push(environment);
         let expansion = self.machine.call(self.codes, expander, &[form, environment])?;
@@ -127,10 +131,21 @@ impl Compiler<'_> {
     /// Local macros as an association list; a local function hides a macro with `nil`.
     fn macro_environment(&mut self) -> Word {
         let mut list = NIL;
+        let mut has_symbol_macros = false;
+        let marker = Word::symbol(self.machine.symbols.intern(SymbolHome::System, "%SYMBOL-MACRO"));
         for index in 0..self.scope.len() {
             let pair = match &self.scope[index] {
                 ScopeEntry::Macro(name, expander) => (*name, *expander),
                 ScopeEntry::Function(name, _) => (*name, NIL),
+                ScopeEntry::SymbolMacro(name, expansion) => {
+                    let (name, expansion) = (Word::symbol(*name), *expansion);
+                    has_symbol_macros = true;
+                    (self.list(&[marker, name, T]), expansion)
+                }
+                ScopeEntry::Variable(name, _) | ScopeEntry::Special(name) if has_symbol_macros => {
+                    let name = Word::symbol(*name);
+                    (self.list(&[marker, name]), NIL)
+                }
                 _ => continue,
             };
             let entry = self.machine.heap.cons(pair.0, pair.1);
@@ -139,13 +154,13 @@ impl Compiler<'_> {
         list
     }
 
-    fn analyze_variable(&mut self, symbol: u32) -> Compiled<Node> {
+    fn analyze_variable(&mut self, symbol: u32) -> CompileResult<FormNode> {
         for entry in self.scope.iter().rev() {
             match entry {
                 ScopeEntry::Variable(known, variable) if *known == symbol => {
                     let variable = *variable;
                     self.use_variable(variable);
-                    return Ok(Node::Local(variable));
+                    return Ok(FormNode::Local(variable));
                 }
                 ScopeEntry::SymbolMacro(known, expansion) if *known == symbol => {
                     let expansion = *expansion;
@@ -156,18 +171,18 @@ impl Compiler<'_> {
             }
         }
         let symbols = &self.machine.symbols;
-        if symbols.home(symbol) == Home::Keyword {
-            return Ok(Node::Constant(Word::symbol(symbol)));
+        if symbols.home(symbol) == SymbolHome::Keyword {
+            return Ok(FormNode::Constant(Word::symbol(symbol)));
         }
         match symbol {
-            well_known::NIL => return Ok(Node::Constant(NIL)),
-            well_known::T => return Ok(Node::Constant(T)),
+            well_known::NIL => return Ok(FormNode::Constant(NIL)),
+            well_known::T => return Ok(FormNode::Constant(T)),
             _ => {}
         }
-        if symbols.home(symbol) == Home::Lisp && !symbols.has(symbol, flag::SPECIAL) {
+        if symbols.home(symbol) == SymbolHome::Lisp && !symbols.has(symbol, flag::SPECIAL) {
             return self.outside(symbols.name(symbol));
         }
-        Ok(Node::Global(symbol, self.place))
+        Ok(FormNode::Global(symbol, self.place))
     }
 
     /// The lexical variable of a name; `None` when it is dynamic or unknown.
@@ -201,11 +216,16 @@ impl Compiler<'_> {
         None
     }
 
-    pub(super) fn analyze_each(&mut self, forms: &[Word]) -> Compiled<Vec<Node>> {
+    pub(super) fn analyze_each(&mut self, forms: &[Word]) -> CompileResult<Vec<FormNode>> {
         forms.iter().map(|form| self.analyze(*form)).collect()
     }
 
-    fn analyze_global(&mut self, symbol: u32, form: Word, arguments: Word) -> Compiled<Node> {
+    fn analyze_global(
+        &mut self,
+        symbol: u32,
+        form: Word,
+        arguments: Word,
+    ) -> CompileResult<FormNode> {
         if let Some(node) = self.analyze_special(symbol, form, arguments)? {
             return Ok(node);
         }
@@ -221,17 +241,21 @@ impl Compiler<'_> {
     }
 
     /// A call of a global function by its name.
-    pub(super) fn call_global(&mut self, symbol: u32, mut arguments: Vec<Node>) -> Compiled<Node> {
+    pub(super) fn call_global(
+        &mut self,
+        symbol: u32,
+        mut arguments: Vec<FormNode>,
+    ) -> CompileResult<FormNode> {
         let function = self.machine.symbols.cells[symbol as usize].function;
         let home = self.machine.symbols.home(symbol);
-        if function == UNBOUND && home == Home::Lisp && !self.is_prelude {
+        if function == UNBOUND && home == SymbolHome::Lisp && !self.is_prelude {
             return self.outside(self.machine.symbols.name(symbol));
         }
         if arguments.len() > 200 {
             // More than an instruction counts: a list of the rest.
             let rest = arguments.split_off(100);
-            let list = self.machine.symbols.intern(Home::Lisp, "LIST");
-            let mut tail = Node::Constant(NIL);
+            let list = self.machine.symbols.intern(SymbolHome::Lisp, "LIST");
+            let mut tail = FormNode::Constant(NIL);
             for chunk in chunks(rest).into_iter().rev() {
                 let mut part = chunk;
                 part.push(tail);
@@ -239,9 +263,9 @@ impl Compiler<'_> {
             }
             debug_assert_eq!(list, well_known::LIST, "LIST is a well-known symbol");
             arguments.push(tail);
-            return Ok(Node::Apply(Target::Global(symbol), arguments, self.place));
+            return Ok(FormNode::Apply(CallTarget::Global(symbol), arguments, self.place));
         }
-        if home == Home::Lisp
+        if home == SymbolHome::Lisp
             && let Some(inline) = inline_of(self.machine.symbols.name(symbol), arguments.len())
         {
             return Ok(self.inline(inline, arguments));
@@ -250,35 +274,38 @@ impl Compiler<'_> {
             && arguments.len() == 1
             && let Some(argument) = arguments.pop()
         {
-            return Ok(Node::Slot(kind, slot, Box::new(argument), self.place));
+            return Ok(FormNode::Slot(kind, slot, Box::new(argument), self.place));
         }
         let target = if function.tag() == tag::NATIVE {
             let native = &NATIVES[function.payload() as usize];
             debug_assert!(native.least <= native.most, "`{}` has its counts swapped", native.name);
-            Target::Native(function.payload())
+            CallTarget::Native(function.payload())
         } else {
-            Target::Global(symbol)
+            CallTarget::Global(symbol)
         };
-        Ok(Node::Call(target, arguments, self.place))
+        Ok(FormNode::Call(target, arguments, self.place))
     }
 
-    fn inline(&mut self, inline: InlineChoice, mut arguments: Vec<Node>) -> Node {
+    fn inline(&mut self, inline: InlineChoice, mut arguments: Vec<FormNode>) -> FormNode {
         let place = self.place;
         match inline {
-            InlineChoice::One(inline) => Node::Inline(inline, arguments, place),
+            InlineChoice::One(inline) => FormNode::Inline(inline, arguments, place),
             InlineChoice::Chain(chain) => {
-                let first = arguments.pop().unwrap_or(Node::Constant(NIL));
-                chain.iter().rev().fold(first, |node, step| Node::Inline(*step, vec![node], place))
+                let first = arguments.pop().unwrap_or(FormNode::Constant(NIL));
+                chain
+                    .iter()
+                    .rev()
+                    .fold(first, |node, step| FormNode::Inline(*step, vec![node], place))
             }
             InlineChoice::Plus(amount) => {
-                arguments.push(Node::Constant(Word::fixnum(amount)));
-                Node::Inline(Inline::Add, arguments, place)
+                arguments.push(FormNode::Constant(Word::fixnum(amount)));
+                FormNode::Inline(InlineOperation::Add, arguments, place)
             }
         }
     }
 }
 
-fn chunks(mut nodes: Vec<Node>) -> Vec<Vec<Node>> {
+fn chunks(mut nodes: Vec<FormNode>) -> Vec<Vec<FormNode>> {
     let mut all = Vec::new();
     while nodes.len() > 100 {
         let rest = nodes.split_off(100);
@@ -291,36 +318,38 @@ fn chunks(mut nodes: Vec<Node>) -> Vec<Vec<Node>> {
 
 #[derive(Clone, Copy)]
 enum InlineChoice {
-    One(Inline),
-    Chain(&'static [Inline]),
+    One(InlineOperation),
+    Chain(&'static [InlineOperation]),
     Plus(i64),
 }
 
 fn inline_of(name: &str, count: usize) -> Option<InlineChoice> {
     use InlineChoice::{Chain, One, Plus};
     Some(match (name, count) {
-        ("+", 2) => One(Inline::Add),
-        ("-", 2) => One(Inline::Subtract),
-        ("*", 2) => One(Inline::Multiply),
-        ("<", 2) => One(Inline::Less),
-        ("<=", 2) => One(Inline::LessEqual),
-        (">", 2) => One(Inline::Greater),
-        (">=", 2) => One(Inline::GreaterEqual),
-        ("=", 2) => One(Inline::NumbersEqual),
-        ("EQ", 2) => One(Inline::Eq),
-        ("EQL", 2) => One(Inline::Eql),
-        ("NOT" | "NULL", 1) => One(Inline::Not),
-        ("CONSP", 1) => One(Inline::Consp),
-        ("ATOM", 1) => One(Inline::Atom),
-        ("CAR" | "FIRST", 1) => One(Inline::Car),
-        ("CDR" | "REST", 1) => One(Inline::Cdr),
-        ("CONS", 2) => One(Inline::Cons),
-        ("AREF", 2) => One(Inline::Element),
-        ("CADR" | "SECOND", 1) => Chain(&[Inline::Car, Inline::Cdr]),
-        ("CDDR", 1) => Chain(&[Inline::Cdr, Inline::Cdr]),
-        ("CAAR", 1) => Chain(&[Inline::Car, Inline::Car]),
-        ("CDAR", 1) => Chain(&[Inline::Cdr, Inline::Car]),
-        ("CADDR" | "THIRD", 1) => Chain(&[Inline::Car, Inline::Cdr, Inline::Cdr]),
+        ("+", 2) => One(InlineOperation::Add),
+        ("-", 2) => One(InlineOperation::Subtract),
+        ("*", 2) => One(InlineOperation::Multiply),
+        ("<", 2) => One(InlineOperation::Less),
+        ("<=", 2) => One(InlineOperation::LessEqual),
+        (">", 2) => One(InlineOperation::Greater),
+        (">=", 2) => One(InlineOperation::GreaterEqual),
+        ("=", 2) => One(InlineOperation::NumbersEqual),
+        ("EQ", 2) => One(InlineOperation::Eq),
+        ("EQL", 2) => One(InlineOperation::Eql),
+        ("NOT" | "NULL", 1) => One(InlineOperation::Not),
+        ("CONSP", 1) => One(InlineOperation::Consp),
+        ("ATOM", 1) => One(InlineOperation::Atom),
+        ("CAR" | "FIRST", 1) => One(InlineOperation::Car),
+        ("CDR" | "REST", 1) => One(InlineOperation::Cdr),
+        ("CONS", 2) => One(InlineOperation::Cons),
+        ("AREF", 2) => One(InlineOperation::Element),
+        ("CADR" | "SECOND", 1) => Chain(&[InlineOperation::Car, InlineOperation::Cdr]),
+        ("CDDR", 1) => Chain(&[InlineOperation::Cdr, InlineOperation::Cdr]),
+        ("CAAR", 1) => Chain(&[InlineOperation::Car, InlineOperation::Car]),
+        ("CDAR", 1) => Chain(&[InlineOperation::Cdr, InlineOperation::Car]),
+        ("CADDR" | "THIRD", 1) => {
+            Chain(&[InlineOperation::Car, InlineOperation::Cdr, InlineOperation::Cdr])
+        }
         ("1+", 1) => Plus(1),
         ("1-", 1) => Plus(-1),
         _ => return None,

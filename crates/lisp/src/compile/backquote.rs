@@ -1,11 +1,11 @@
 //! Backquote templates to calls of `list*` and `append`.
 
-use super::{Compiled, Compiler};
+use super::{CompileResult, FormCompiler};
 use crate::symbols::well_known;
 use crate::value::{NIL, Word};
 
-impl Compiler<'_> {
-    pub(super) fn expand_backquote(&mut self, template: Word, depth: usize) -> Compiled<Word> {
+impl FormCompiler<'_> {
+    pub(super) fn expand_backquote(&mut self, template: Word, depth: usize) -> CompileResult<Word> {
         self.machine.charge(1)?;
         if depth > 16 || self.depth > super::COMPILE_DEPTH {
             return self.program("backquotes nested too deeply");
@@ -56,7 +56,7 @@ impl Compiler<'_> {
         (Some(symbol), self.machine.heap.pair(pair.cdr).car)
     }
 
-    fn expand_list(&mut self, template: Word, depth: usize) -> Compiled<Word> {
+    fn expand_list(&mut self, template: Word, depth: usize) -> CompileResult<Word> {
         let mut items = Vec::new();
         let mut tail = template;
         while tail.is_cons() {

@@ -1,11 +1,11 @@
 //! What a call's constant arguments show at load: format strings with directives that are refused.
 
-use super::{Compiled, Compiler};
+use super::{CompileResult, FormCompiler};
 use crate::symbols::well_known;
 use crate::value::Word;
 
-impl Compiler<'_> {
-    pub(super) fn check_call(&mut self, symbol: u32, arguments: &[Word]) -> Compiled<()> {
+impl FormCompiler<'_> {
+    pub(super) fn check_call(&mut self, symbol: u32, arguments: &[Word]) -> CompileResult<()> {
         let control = match symbol {
             well_known::FORMAT => arguments.get(1),
             well_known::ERROR | well_known::WARN | well_known::SIGNAL => arguments.first(),

@@ -2,18 +2,18 @@
 //!
 //! long: one walk over a pattern, whose state is eight variables.
 
-use super::{Compiled, Compiler};
-use crate::symbols::{Home, well_known};
+use super::{CompileResult, FormCompiler};
+use crate::symbols::{SymbolHome, well_known};
 use crate::value::{NIL, T, Word};
 
-impl Compiler<'_> {
+impl FormCompiler<'_> {
     /// The expander of a macro: a function of form and environment.
     pub(super) fn macro_lambda(
         &mut self,
         name: Word,
         pattern: Word,
         body: &[Word],
-    ) -> Compiled<Word> {
+    ) -> CompileResult<Word> {
         let form = self.fresh("FORM");
         let environment = self.fresh("ENV");
         let mut bindings = Vec::new();
@@ -23,7 +23,9 @@ impl Compiler<'_> {
         {
             let rest = self.machine.heap.pair(pattern).cdr;
             let pair = self.machine.heap.pair(rest);
-            bindings.push((pair.car, form));
+            // DESTRUCTURING-BIND has no name; its value is behind the place of a macro's name.
+            let whole = if name.is_nil() { self.call("CDR", &[form]) } else { form };
+            self.bind_pattern(pair.car, whole, environment, &mut bindings)?;
             pattern = pair.cdr;
         }
         let source = self.call("CDR", &[form]);
@@ -47,7 +49,7 @@ impl Compiler<'_> {
     }
 
     fn fresh(&mut self, name: &str) -> Word {
-        Word::symbol(self.machine.symbols.make(Home::Nowhere, name))
+        Word::symbol(self.machine.symbols.make(SymbolHome::Nowhere, name))
     }
 
     fn call(&mut self, name: &str, arguments: &[Word]) -> Word {
@@ -67,7 +69,7 @@ impl Compiler<'_> {
         source: Word,
         environment: Word,
         bindings: &mut Vec<(Word, Word)>,
-    ) -> Compiled<()> {
+    ) -> CompileResult<()> {
         let mut items = Vec::new();
         let mut tail = pattern;
         while tail.is_cons() {
@@ -78,6 +80,10 @@ impl Compiler<'_> {
         if tail.is_true() {
             items.push(Word::symbol(well_known::REST));
             items.push(tail);
+        }
+        if items.first() == Some(&Word::symbol(well_known::WHOLE)) && items.len() > 1 {
+            self.bind_pattern(items[1], source, environment, bindings)?;
+            items.drain(..2);
         }
         let is_key = |item: &Word| {
             matches!(
@@ -104,7 +110,9 @@ impl Compiler<'_> {
         });
         let most = if is_open { NIL } else { Word::count(required + optional) };
         let mut rest = self.fresh("REST");
-        let checked = self.call("%CHECK-LIST", &[source, Word::count(required), most]);
+        let has_keys = items.iter().any(|item| item.as_symbol() == Some(well_known::KEY));
+        let takes_atoms = if is_open && !has_keys { Word::count(required + optional) } else { NIL };
+        let checked = self.call("%CHECK-LIST", &[source, Word::count(required), most, takes_atoms]);
         bindings.push((rest, checked));
         let mut section = Word::symbol(NIL.payload());
         let mut keys = Vec::new();
@@ -177,7 +185,7 @@ impl Compiler<'_> {
         next
     }
 
-    fn key_names(&mut self, name: Word) -> Compiled<(Word, Word)> {
+    fn key_names(&mut self, name: Word) -> CompileResult<(Word, Word)> {
         if name.is_cons() {
             let pair = self.elements(name)?;
             return Ok((pair[0], pair.get(1).copied().unwrap_or(NIL)));
@@ -194,7 +202,7 @@ impl Compiler<'_> {
         given: Word,
         environment: Word,
         bindings: &mut Vec<(Word, Word)>,
-    ) -> Compiled<()> {
+    ) -> CompileResult<()> {
         let default = parts.get(1).copied().unwrap_or(NIL);
         let value = self.list(&[Word::symbol(well_known::IF), test, given, default]);
         self.bind_pattern(parts[0], value, environment, bindings)?;
@@ -211,7 +219,7 @@ impl Compiler<'_> {
         value: Word,
         environment: Word,
         bindings: &mut Vec<(Word, Word)>,
-    ) -> Compiled<()> {
+    ) -> CompileResult<()> {
         if pattern.is_symbol() && pattern.is_true() {
             bindings.push((pattern, value));
             return Ok(());

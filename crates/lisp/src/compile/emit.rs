@@ -1,17 +1,17 @@
-//! Nodes to instructions: values, calls, conditions. Exits are in `emit_control.rs`.
-//!
-//! long: one table of nodes, and the helpers that share its state.
+//! Nodes to instructions: values and variables. Calls are in `emit_call.rs`, exits in `emit_control.rs`.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::{Binding, CompileFailure, Compiled, Compiler, Inline, Node, Target, VariableId};
-use crate::code::{Capture, Code, Op, Parameters, Register, SourcePlace};
+use super::{CompileFailure, CompileResult, FormCompiler, FormNode, VariableBinding, VariableId};
+use crate::code::{
+    CaptureSource, CompiledCode, Instruction, ParameterLayout, Register, SourcePlace,
+};
 use crate::value::{NIL, T, Word};
 
-/// What becomes of a value.
+/// Use of a value once it is computed.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Want {
+pub(super) enum ValueUse {
     Nothing,
     One(Register),
     /// All values; the first in the register.
@@ -20,16 +20,16 @@ pub(super) enum Want {
     Tail,
 }
 
-/// Something to undo when control leaves.
+/// Binding or mark to take back when control leaves.
 #[derive(Clone, Copy)]
-pub(super) enum Undo {
+pub(super) enum ExitAction {
     Unbind(u16),
     PopMark,
 }
 
-/// Where a block's or tagbody's exits go.
-pub(super) struct Exit {
-    pub(super) want: Want,
+/// Positions that a block's or tagbody's exits jump to.
+pub(super) struct ExitTargets {
+    pub(super) want: ValueUse,
     pub(super) undo: usize,
     /// Jumps to the end of a block.
     pub(super) jumps: Vec<usize>,
@@ -39,18 +39,18 @@ pub(super) struct Exit {
 }
 
 /// Instructions of one function while they are made.
-pub(super) struct Emitter<'c, 'm> {
-    pub(super) compiler: &'c mut Compiler<'m>,
-    pub(super) code: Code,
+pub(super) struct CodeEmitter<'c, 'm> {
+    pub(super) compiler: &'c mut FormCompiler<'m>,
+    pub(super) code: CompiledCode,
     pub(super) next: Register,
     pub(super) registers: HashMap<VariableId, Register>,
     captures: Vec<VariableId>,
-    pub(super) undo: Vec<Undo>,
-    pub(super) exits: HashMap<usize, Exit>,
+    pub(super) undo: Vec<ExitAction>,
+    pub(super) exits: HashMap<usize, ExitTargets>,
 }
 
-pub(super) fn empty_code(name: Word, file: Arc<str>) -> Code {
-    Code {
+pub(super) fn empty_code(name: Word, file: Arc<str>) -> CompiledCode {
+    CompiledCode {
         name,
         ops: Vec::new(),
         constants: Vec::new(),
@@ -63,8 +63,8 @@ pub(super) fn empty_code(name: Word, file: Arc<str>) -> Code {
     }
 }
 
-impl Compiler<'_> {
-    pub(super) fn emit_all(&mut self) -> Compiled<()> {
+impl FormCompiler<'_> {
+    pub(super) fn emit_all(&mut self) -> CompileResult<()> {
         self.find_static_functions();
         for function in 0..self.functions.len() {
             let code = self.emit_function(function)?;
@@ -98,17 +98,17 @@ impl Compiler<'_> {
         variable.is_captured && variable.is_assigned
     }
 
-    /// What a function really captures: static functions are constants.
+    /// Variables that a closure stores; functions without captures are constants and left out.
     pub(super) fn captured_variables(&self, function: usize) -> Vec<VariableId> {
         let captures = &self.functions[function].captures;
         captures.iter().copied().filter(|used| self.variables[*used].holds.is_none()).collect()
     }
 
-    fn emit_function(&mut self, function: usize) -> Compiled<Code> {
+    fn emit_function(&mut self, function: usize) -> CompileResult<CompiledCode> {
         let captures = self.captured_variables(function);
         let (name, file) = (self.functions[function].name, self.file.clone());
-        let body = self.functions[function].body.take().unwrap_or(Node::Constant(NIL));
-        let mut emitter = Emitter {
+        let body = self.functions[function].body.take().unwrap_or(FormNode::Constant(NIL));
+        let mut emitter = CodeEmitter {
             compiler: self,
             code: empty_code(name, file),
             next: 0,
@@ -119,25 +119,25 @@ impl Compiler<'_> {
         };
         emitter.parameters(function)?;
         if emitter.undo.is_empty() {
-            emitter.emit(&body, Want::Tail)?;
+            emitter.emit(&body, ValueUse::Tail)?;
         } else {
             let to = emitter.allocate()?;
-            emitter.emit(&body, Want::Many(to))?;
+            emitter.emit(&body, ValueUse::Many(to))?;
             emitter.emit_undo(0);
-            emitter.push(Op::ReturnValues(to));
+            emitter.push(Instruction::ReturnValues(to));
         }
         if emitter.code.ops.len() > usize::from(u16::MAX) - 8 {
             return Err(CompileFailure::Program("a function too large: split it".into()));
         }
-        let Emitter { mut code, .. } = emitter;
+        let CodeEmitter { mut code, .. } = emitter;
         // Who makes the closure was emitted before, and noted what it takes along.
         code.captures.clone_from(&self.codes.get(self.functions[function].code).captures);
         Ok(code)
     }
 }
 
-impl Emitter<'_, '_> {
-    pub(super) fn push(&mut self, op: Op) -> usize {
+impl CodeEmitter<'_, '_> {
+    pub(super) fn push(&mut self, op: Instruction) -> usize {
         self.code.ops.push(op);
         self.code.ops.len() - 1
     }
@@ -153,7 +153,7 @@ impl Emitter<'_, '_> {
         }
     }
 
-    pub(super) fn allocate(&mut self) -> Compiled<Register> {
+    pub(super) fn allocate(&mut self) -> CompileResult<Register> {
         let register = self.next;
         if register > 60_000 {
             return Err(CompileFailure::Program("a function too large: split it".into()));
@@ -171,28 +171,28 @@ impl Emitter<'_, '_> {
 
     pub(super) fn patch_to(&mut self, position: usize, here: u16) {
         match &mut self.code.ops[position] {
-            Op::Jump(target)
-            | Op::Back(target)
-            | Op::JumpNil(_, target)
-            | Op::JumpTrue(_, target)
-            | Op::JumpSupplied(_, target)
-            | Op::UnlessLess(_, _, target)
-            | Op::UnlessLessEqual(_, _, target)
-            | Op::UnlessNumbersEqual(_, _, target)
-            | Op::UnlessEq(_, _, target)
-            | Op::UnlessEql(_, _, target)
-            | Op::UnlessCons(_, target)
-            | Op::IfCons(_, target)
-            | Op::UnlessLessSmall(_, _, target)
-            | Op::UnlessGreaterSmall(_, _, target)
-            | Op::UnlessEqualSmall(_, _, target)
-            | Op::MarkBlock(_, _, target)
-            | Op::MarkCatch(_, _, target) => *target = here,
+            Instruction::Jump(target)
+            | Instruction::Back(target)
+            | Instruction::JumpNil(_, target)
+            | Instruction::JumpTrue(_, target)
+            | Instruction::JumpSupplied(_, target)
+            | Instruction::UnlessLess(_, _, target)
+            | Instruction::UnlessLessEqual(_, _, target)
+            | Instruction::UnlessNumbersEqual(_, _, target)
+            | Instruction::UnlessEq(_, _, target)
+            | Instruction::UnlessEql(_, _, target)
+            | Instruction::UnlessCons(_, target)
+            | Instruction::IfCons(_, target)
+            | Instruction::UnlessLessSmall(_, _, target)
+            | Instruction::UnlessGreaterSmall(_, _, target)
+            | Instruction::UnlessEqualSmall(_, _, target)
+            | Instruction::MarkBlock(_, _, target)
+            | Instruction::MarkCatch(_, _, target) => *target = here,
             _ => {}
         }
     }
 
-    fn constant(&mut self, word: Word) -> u16 {
+    pub(super) fn constant(&mut self, word: Word) -> u16 {
         let constants = &mut self.code.constants;
         let index = constants.iter().position(|known| *known == word).unwrap_or_else(|| {
             constants.push(word);
@@ -201,58 +201,58 @@ impl Emitter<'_, '_> {
         index as u16
     }
 
-    fn load(&mut self, to: Register, word: Word) {
+    pub(super) fn load(&mut self, to: Register, word: Word) {
         let op = match word.as_fixnum().map(i32::try_from) {
-            Some(Ok(small)) => Op::Small(to, small),
-            _ if word == NIL => Op::Nil(to),
-            _ if word == T => Op::True(to),
-            _ => Op::Constant(to, self.constant(word)),
+            Some(Ok(small)) => Instruction::Small(to, small),
+            _ if word == NIL => Instruction::Nil(to),
+            _ if word == T => Instruction::True(to),
+            _ => Instruction::Constant(to, self.constant(word)),
         };
         self.push(op);
     }
 
     /// Ends a node whose one value is in `from`.
-    pub(super) fn deliver(&mut self, from: Register, want: Want) {
+    pub(super) fn deliver(&mut self, from: Register, want: ValueUse) {
         match want {
-            Want::Nothing => {}
-            Want::One(to) | Want::Many(to) => {
+            ValueUse::Nothing => {}
+            ValueUse::One(to) | ValueUse::Many(to) => {
                 if to != from {
-                    self.push(Op::Move(to, from));
+                    self.push(Instruction::Move(to, from));
                 }
-                if let Want::Many(_) = want {
-                    self.push(Op::OneValue);
+                if let ValueUse::Many(_) = want {
+                    self.push(Instruction::OneValue);
                 }
             }
-            Want::Tail => {
-                self.push(Op::Return(from));
+            ValueUse::Tail => {
+                self.push(Instruction::Return(from));
             }
         }
     }
 
     /// Ends a node whose values a call left, the first in `from`.
-    pub(super) fn deliver_values(&mut self, from: Register, want: Want) {
+    pub(super) fn deliver_values(&mut self, from: Register, want: ValueUse) {
         match want {
-            Want::Nothing => {}
-            Want::One(to) | Want::Many(to) => {
+            ValueUse::Nothing => {}
+            ValueUse::One(to) | ValueUse::Many(to) => {
                 if to != from {
-                    self.push(Op::Move(to, from));
+                    self.push(Instruction::Move(to, from));
                 }
             }
-            Want::Tail => {
-                self.push(Op::ReturnValues(from));
+            ValueUse::Tail => {
+                self.push(Instruction::ReturnValues(from));
             }
         }
     }
 
     /// Register to compute a value in before `deliver`.
-    fn destination(&mut self, want: Want) -> Compiled<Register> {
+    pub(super) fn destination(&mut self, want: ValueUse) -> CompileResult<Register> {
         match want {
-            Want::One(to) | Want::Many(to) => Ok(to),
+            ValueUse::One(to) | ValueUse::Many(to) => Ok(to),
             _ => self.allocate(),
         }
     }
 
-    fn parameters(&mut self, function: usize) -> Compiled<()> {
+    fn parameters(&mut self, function: usize) -> CompileResult<()> {
         let node = &mut self.compiler.functions[function];
         let required = std::mem::take(&mut node.required);
         let optional = std::mem::take(&mut node.optional);
@@ -262,7 +262,7 @@ impl Emitter<'_, '_> {
         let allows_other_keys = node.allows_other_keys;
         self.code.required = required.len() as u16;
         if !optional.is_empty() || rest.is_some() || keys.is_some() {
-            self.code.parameters = Some(Box::new(Parameters {
+            self.code.parameters = Some(Box::new(ParameterLayout {
                 optional: optional.len() as u16,
                 has_rest: rest.is_some(),
                 keys: keys.as_ref().map(|keys| keys.iter().map(|key| key.keyword).collect()),
@@ -290,23 +290,23 @@ impl Emitter<'_, '_> {
         }
         for (parameter, value) in &auxiliary {
             let register = self.allocate()?;
-            self.emit(value, Want::One(register))?;
+            self.emit(value, ValueUse::One(register))?;
             self.registers.insert(parameter.variable, register);
             self.settle(*parameter);
         }
         Ok(())
     }
 
-    fn defaulted(&mut self, part: &super::DefaultedParameter) -> Compiled<()> {
+    fn defaulted(&mut self, part: &super::DefaultedParameter) -> CompileResult<()> {
         let register = self.registers[&part.parameter.variable];
         if let Some(supplied) = part.supplied {
             let to = self.allocate()?;
             self.registers.insert(supplied.variable, to);
-            self.push(Op::Supplied(to, register));
+            self.push(Instruction::Supplied(to, register));
         }
-        let jump = self.push(Op::JumpSupplied(register, 0));
+        let jump = self.push(Instruction::JumpSupplied(register, 0));
         let before = self.next;
-        self.emit(&part.default, Want::One(register))?;
+        self.emit(&part.default, ValueUse::One(register))?;
         self.next = before;
         self.patch(jump);
         self.settle(part.parameter);
@@ -316,15 +316,15 @@ impl Emitter<'_, '_> {
         Ok(())
     }
 
-    /// A parameter is in its register: put it into a cell or bind it where it needs that.
-    fn settle(&mut self, parameter: super::Parameter) {
+    /// Puts a parameter into a cell, or binds it, where it needs that; its value is in its register.
+    pub(super) fn settle(&mut self, parameter: super::FunctionParameter) {
         let register = self.registers[&parameter.variable];
         if self.compiler.is_celled(parameter.variable) {
-            self.push(Op::NewCell(register, register));
+            self.push(Instruction::NewCell(register, register));
         }
         if let Some(symbol) = parameter.special {
-            self.push(Op::Bind(register, symbol));
-            self.undo.push(Undo::Unbind(1));
+            self.push(Instruction::Bind(register, symbol));
+            self.undo.push(ExitAction::Unbind(1));
         }
     }
 
@@ -332,13 +332,13 @@ impl Emitter<'_, '_> {
     pub(super) fn start_variable(&mut self, variable: VariableId, register: Register) {
         self.registers.insert(variable, register);
         if self.compiler.is_celled(variable) {
-            self.push(Op::NewCell(register, register));
+            self.push(Instruction::NewCell(register, register));
         }
     }
 
     /// Register of a variable that can be read where it is.
-    fn plain_register(&self, node: &Node) -> Option<Register> {
-        let Node::Local(variable) = node else { return None };
+    pub(super) fn plain_register(&self, node: &FormNode) -> Option<Register> {
+        let FormNode::Local(variable) = node else { return None };
         if self.compiler.variables[*variable].is_assigned
             || self.compiler.variables[*variable].holds.is_some()
         {
@@ -347,79 +347,110 @@ impl Emitter<'_, '_> {
         self.registers.get(variable).copied()
     }
 
+    /// Register of a local variable, assigned ones included, when nothing is evaluated before it is read.
+    pub(super) fn register_in_place(&self, node: &FormNode) -> Option<Register> {
+        let FormNode::Local(variable) = node else { return None };
+        let holds = self.compiler.variables[*variable].holds.is_some();
+        if holds || self.compiler.is_celled(*variable) {
+            return None;
+        }
+        self.registers.get(variable).copied()
+    }
+
+    /// Registers of one or two operands. The last one is read where it is, and so is the first one when
+    /// evaluating the other cannot assign it.
+    pub(super) fn operands(
+        &mut self,
+        one: &FormNode,
+        two: Option<&FormNode>,
+    ) -> CompileResult<(Register, Register)> {
+        let is_quiet = two.is_none_or(|two| {
+            matches!(two, FormNode::Constant(_) | FormNode::Local(_) | FormNode::Global(..))
+        });
+        let first = match self.register_in_place(one).filter(|_| is_quiet) {
+            Some(register) => register,
+            None => self.operand(one)?,
+        };
+        let Some(two) = two else { return Ok((first, first)) };
+        match self.register_in_place(two) {
+            Some(register) => Ok((first, register)),
+            None => Ok((first, self.operand(two)?)),
+        }
+    }
+
     /// Register that holds a node's value, for reading at once.
-    pub(super) fn operand(&mut self, node: &Node) -> Compiled<Register> {
+    pub(super) fn operand(&mut self, node: &FormNode) -> CompileResult<Register> {
         if let Some(register) = self.plain_register(node) {
             return Ok(register);
         }
         let register = self.allocate()?;
-        self.emit(node, Want::One(register))?;
+        self.emit(node, ValueUse::One(register))?;
         Ok(register)
     }
 
-    pub(super) fn emit(&mut self, node: &Node, want: Want) -> Compiled<()> {
+    pub(super) fn emit(&mut self, node: &FormNode, want: ValueUse) -> CompileResult<()> {
         let before = self.next;
         self.emit_node(node, want)?;
         self.next = before;
         Ok(())
     }
 
-    fn emit_node(&mut self, node: &Node, want: Want) -> Compiled<()> {
+    fn emit_node(&mut self, node: &FormNode, want: ValueUse) -> CompileResult<()> {
         match node {
-            Node::Constant(word) => {
-                if want == Want::Nothing {
+            FormNode::Constant(word) => {
+                if want == ValueUse::Nothing {
                     return Ok(());
                 }
                 let to = self.destination(want)?;
                 self.load(to, *word);
                 self.deliver(to, want);
             }
-            Node::Local(variable) => self.emit_local(*variable, want)?,
-            Node::SetLocal(variable, value) => self.emit_set_local(*variable, value, want)?,
-            Node::Global(symbol, place) => {
+            FormNode::Local(variable) => self.emit_local(*variable, want)?,
+            FormNode::SetLocal(variable, value) => self.emit_set_local(*variable, value, want)?,
+            FormNode::Global(symbol, place) => {
                 let to = self.destination(want)?;
                 self.at(*place);
-                self.push(Op::Global(to, *symbol));
+                self.push(Instruction::Global(to, *symbol));
                 self.deliver(to, want);
             }
-            Node::SetGlobal(symbol, value) => {
+            FormNode::SetGlobal(symbol, value) => {
                 let from = self.allocate()?;
-                self.emit(value, Want::One(from))?;
-                self.push(Op::SetGlobal(from, *symbol));
+                self.emit(value, ValueUse::One(from))?;
+                self.push(Instruction::SetGlobal(from, *symbol));
                 self.deliver(from, want);
             }
-            Node::If(test, yes, no) => self.emit_if(test, yes, no, want)?,
-            Node::And(nodes) | Node::Or(nodes) => {
-                self.emit_and_or(nodes, matches!(node, Node::And(_)), want)?;
+            FormNode::If(test, yes, no) => self.emit_if(test, yes, no, want)?,
+            FormNode::And(nodes) | FormNode::Or(nodes) => {
+                self.emit_and_or(nodes, matches!(node, FormNode::And(_)), want)?;
             }
-            Node::Sequence(nodes) => {
+            FormNode::Sequence(nodes) => {
                 let Some((last, first)) = nodes.split_last() else { return Ok(()) };
                 for node in first {
-                    self.emit(node, Want::Nothing)?;
+                    self.emit(node, ValueUse::Nothing)?;
                 }
                 self.emit(last, want)?;
             }
-            Node::Let(bindings, body) => self.emit_let(bindings, body, want)?,
-            Node::Function(function) => {
+            FormNode::Let(bindings, body) => self.emit_let(bindings, body, want)?,
+            FormNode::Function(function) => {
                 let to = self.destination(want)?;
                 self.emit_closure(*function, to);
                 self.deliver(to, want);
             }
-            Node::Call(target, arguments, place) => {
+            FormNode::Call(target, arguments, place) => {
                 self.emit_call(target, arguments, *place, want, false)?;
             }
-            Node::Apply(target, arguments, place) => {
+            FormNode::Apply(target, arguments, place) => {
                 self.emit_call(target, arguments, *place, want, true)?;
             }
-            Node::Inline(inline, arguments, place) => {
+            FormNode::Inline(inline, arguments, place) => {
                 self.emit_inline(*inline, arguments, *place, want)?;
             }
-            Node::Slot(kind, slot, structure, place) => {
+            FormNode::Slot(kind, slot, structure, place) => {
                 let from = self.operand(structure)?;
                 let to = self.destination(want)?;
                 self.at(*place);
-                self.push(Op::StructureSlot(to, from));
-                self.push(Op::Slot(*kind, *slot));
+                self.push(Instruction::StructureSlot(to, from));
+                self.push(Instruction::Slot(*kind, *slot));
                 self.deliver(to, want);
             }
             _ => self.emit_control(node, want)?,
@@ -427,8 +458,8 @@ impl Emitter<'_, '_> {
         Ok(())
     }
 
-    fn emit_local(&mut self, variable: VariableId, want: Want) -> Compiled<()> {
-        if want == Want::Nothing {
+    pub(super) fn emit_local(&mut self, variable: VariableId, want: ValueUse) -> CompileResult<()> {
+        if want == ValueUse::Nothing {
             return Ok(());
         }
         if let Some(function) = self.compiler.variables[variable].holds {
@@ -445,13 +476,17 @@ impl Emitter<'_, '_> {
                 return Ok(());
             }
             let to = self.destination(want)?;
-            self.push(Op::Cell(to, register));
+            self.push(Instruction::Cell(to, register));
             self.deliver(to, want);
             return Ok(());
         }
         let index = self.capture_index(variable);
         let to = self.destination(want)?;
-        self.push(if is_celled { Op::CapturedCell(to, index) } else { Op::Captured(to, index) });
+        self.push(if is_celled {
+            Instruction::CapturedCell(to, index)
+        } else {
+            Instruction::Captured(to, index)
+        });
         self.deliver(to, want);
         Ok(())
     }
@@ -460,27 +495,32 @@ impl Emitter<'_, '_> {
         self.captures.iter().position(|known| *known == variable).unwrap_or(0) as u16
     }
 
-    fn emit_set_local(&mut self, variable: VariableId, value: &Node, want: Want) -> Compiled<()> {
+    fn emit_set_local(
+        &mut self,
+        variable: VariableId,
+        value: &FormNode,
+        want: ValueUse,
+    ) -> CompileResult<()> {
         let is_celled = self.compiler.is_celled(variable);
         let register = self.registers.get(&variable).copied();
         if let (false, Some(register)) = (is_celled, register) {
-            if matches!(value, Node::Inline(..) | Node::Constant(_) | Node::Local(_)) {
-                self.emit(value, Want::One(register))?;
+            if matches!(value, FormNode::Inline(..) | FormNode::Constant(_) | FormNode::Local(_)) {
+                self.emit(value, ValueUse::One(register))?;
             } else {
                 let from = self.allocate()?;
-                self.emit(value, Want::One(from))?;
-                self.push(Op::Move(register, from));
+                self.emit(value, ValueUse::One(from))?;
+                self.push(Instruction::Move(register, from));
             }
             self.deliver(register, want);
             return Ok(());
         }
         let from = self.allocate()?;
-        self.emit(value, Want::One(from))?;
+        self.emit(value, ValueUse::One(from))?;
         match register {
-            Some(cell) => self.push(Op::SetCell(cell, from)),
+            Some(cell) => self.push(Instruction::SetCell(cell, from)),
             None => {
                 let index = self.capture_index(variable);
-                self.push(Op::SetCapturedCell(index, from))
+                self.push(Instruction::SetCapturedCell(index, from))
             }
         };
         self.deliver(from, want);
@@ -497,51 +537,66 @@ impl Emitter<'_, '_> {
         let captures = captured
             .iter()
             .map(|variable| match self.registers.get(variable) {
-                Some(register) => Capture::Register(*register),
-                None => Capture::Captured(self.capture_index(*variable)),
+                Some(register) => CaptureSource::Register(*register),
+                None => CaptureSource::Captured(self.capture_index(*variable)),
             })
             .collect();
         self.compiler.codes.set_captures(code, captures);
-        self.push(Op::Closure(to, code));
+        self.push(Instruction::Closure(to, code));
     }
 
-    fn emit_if(&mut self, test: &Node, yes: &Node, no: &Node, want: Want) -> Compiled<()> {
+    fn emit_if(
+        &mut self,
+        test: &FormNode,
+        yes: &FormNode,
+        no: &FormNode,
+        want: ValueUse,
+    ) -> CompileResult<()> {
         let to_no = self.emit_condition(test)?;
         self.emit(yes, want)?;
-        if want == Want::Tail {
+        if want == ValueUse::Tail {
             to_no.into_iter().for_each(|jump| self.patch(jump));
             return self.emit(no, want);
         }
-        let is_empty = want == Want::Nothing && matches!(no, Node::Constant(_));
+        let is_empty = want == ValueUse::Nothing && matches!(no, FormNode::Constant(_));
         if is_empty {
             to_no.into_iter().for_each(|jump| self.patch(jump));
             return Ok(());
         }
-        let to_end = self.push(Op::Jump(0));
+        let to_end = self.push(Instruction::Jump(0));
         to_no.into_iter().for_each(|jump| self.patch(jump));
         self.emit(no, want)?;
         self.patch(to_end);
         Ok(())
     }
 
-    fn emit_and_or(&mut self, nodes: &[Node], is_and: bool, want: Want) -> Compiled<()> {
+    fn emit_and_or(
+        &mut self,
+        nodes: &[FormNode],
+        is_and: bool,
+        want: ValueUse,
+    ) -> CompileResult<()> {
         let Some((last, first)) = nodes.split_last() else { return Ok(()) };
         let to = self.destination(want)?;
         let mut jumps = Vec::new();
         for node in first {
-            self.emit(node, Want::One(to))?;
-            jumps.push(self.push(if is_and { Op::JumpNil(to, 0) } else { Op::JumpTrue(to, 0) }));
+            self.emit(node, ValueUse::One(to))?;
+            jumps.push(self.push(if is_and {
+                Instruction::JumpNil(to, 0)
+            } else {
+                Instruction::JumpTrue(to, 0)
+            }));
         }
         self.emit(last, want)?;
-        if want == Want::Tail {
+        if want == ValueUse::Tail {
             jumps.into_iter().for_each(|jump| self.patch(jump));
-            self.push(Op::Return(to));
+            self.push(Instruction::Return(to));
             return Ok(());
         }
-        if let Want::Many(_) = want {
-            let end = self.push(Op::Jump(0));
+        if let ValueUse::Many(_) = want {
+            let end = self.push(Instruction::Jump(0));
             jumps.into_iter().for_each(|jump| self.patch(jump));
-            self.push(Op::OneValue);
+            self.push(Instruction::OneValue);
             self.patch(end);
             return Ok(());
         }
@@ -549,17 +604,22 @@ impl Emitter<'_, '_> {
         Ok(())
     }
 
-    fn emit_let(&mut self, bindings: &[Binding], body: &Node, want: Want) -> Compiled<()> {
+    fn emit_let(
+        &mut self,
+        bindings: &[VariableBinding],
+        body: &FormNode,
+        want: ValueUse,
+    ) -> CompileResult<()> {
         let mut dynamic = Vec::new();
         for binding in bindings {
             let register = self.allocate()?;
             match binding {
-                Binding::Lexical(variable, value) => {
-                    self.emit(value, Want::One(register))?;
+                VariableBinding::Lexical(variable, value) => {
+                    self.emit(value, ValueUse::One(register))?;
                     self.start_variable(*variable, register);
                 }
-                Binding::Dynamic(symbol, value) => {
-                    self.emit(value, Want::One(register))?;
+                VariableBinding::Dynamic(symbol, value) => {
+                    self.emit(value, ValueUse::One(register))?;
                     dynamic.push((*symbol, register));
                 }
             }
@@ -568,229 +628,10 @@ impl Emitter<'_, '_> {
             return self.emit(body, want);
         }
         for (symbol, register) in &dynamic {
-            self.push(Op::Bind(*register, *symbol));
+            self.push(Instruction::Bind(*register, *symbol));
         }
         let depth = self.undo.len();
-        self.undo.push(Undo::Unbind(dynamic.len() as u16));
+        self.undo.push(ExitAction::Unbind(dynamic.len() as u16));
         self.emit_guarded(body, want, depth)
     }
-
-    fn emit_call(
-        &mut self,
-        target: &Target,
-        arguments: &[Node],
-        place: SourcePlace,
-        want: Want,
-        is_apply: bool,
-    ) -> Compiled<()> {
-        let function = match target {
-            Target::Node(node) => Some(self.operand(node)?),
-            Target::Local(variable) if self.compiler.variables[*variable].holds.is_none() => {
-                let register = self.allocate()?;
-                self.emit_local(*variable, Want::One(register))?;
-                Some(register)
-            }
-            Target::Native(number) if is_apply => {
-                let register = self.allocate()?;
-                self.load(register, Word::native(*number));
-                Some(register)
-            }
-            Target::Global(symbol) if is_apply => {
-                let register = self.allocate()?;
-                self.load(register, Word::symbol(*symbol));
-                Some(register)
-            }
-            Target::Local(variable) if is_apply => {
-                let register = self.allocate()?;
-                self.emit_local(*variable, Want::One(register))?;
-                Some(register)
-            }
-            _ => None,
-        };
-        let first = self.next;
-        for argument in arguments {
-            let register = self.allocate()?;
-            self.emit(argument, Want::One(register))?;
-        }
-        if arguments.is_empty() {
-            self.allocate()?;
-        }
-        self.at(place);
-        let count = arguments.len() as u8;
-        let is_tail = want == Want::Tail;
-        let op = match (target, function) {
-            (_, Some(function)) if is_apply && is_tail => Op::TailApply { count, first, function },
-            (_, Some(function)) if is_apply => Op::ApplyWord { count, first, function },
-            (_, Some(function)) if is_tail => Op::TailWord { count, first, function },
-            (_, Some(function)) => Op::CallWord { count, first, function },
-            (Target::Native(function), None) => {
-                Op::CallNative { count, first, function: *function }
-            }
-            (Target::Global(symbol), None) if is_tail => {
-                Op::TailGlobal { count, first, symbol: *symbol }
-            }
-            (Target::Global(symbol), None) => Op::CallGlobal { count, first, symbol: *symbol },
-            (Target::Local(variable), None) => {
-                let held = self.compiler.variables[*variable].holds.unwrap_or(0);
-                let code = self.compiler.functions[held].code;
-                if is_tail {
-                    Op::TailCode { count, first, code }
-                } else {
-                    Op::CallCode { count, first, code }
-                }
-            }
-            (Target::Node(_), None) => Op::Nil(first),
-        };
-        self.push(op);
-        if is_tail && !matches!(op, Op::CallNative { .. }) {
-            return Ok(());
-        }
-        self.deliver_values(first, want);
-        Ok(())
-    }
-
-    fn emit_inline(
-        &mut self,
-        inline: Inline,
-        arguments: &[Node],
-        place: SourcePlace,
-        want: Want,
-    ) -> Compiled<()> {
-        let small = match arguments.get(1) {
-            Some(Node::Constant(word)) => word.as_fixnum().and_then(|n| i16::try_from(n).ok()),
-            _ => None,
-        };
-        if is_condition(inline) {
-            return self.emit_truth(&inline, arguments, place, want);
-        }
-        let one = self.operand(&arguments[0])?;
-        let amount = match inline {
-            Inline::Add => small,
-            Inline::Subtract => small.and_then(i16::checked_neg),
-            _ => None,
-        };
-        if let Some(amount) = amount {
-            let to = self.destination(want)?;
-            self.at(place);
-            self.push(Op::AddSmall(to, one, amount));
-            self.deliver(to, want);
-            return Ok(());
-        }
-        let two = match arguments.get(1) {
-            Some(node) => self.operand(node)?,
-            None => one,
-        };
-        let to = self.destination(want)?;
-        self.at(place);
-        self.push(match inline {
-            Inline::Add => Op::Add(to, one, two),
-            Inline::Subtract => Op::Subtract(to, one, two),
-            Inline::Multiply => Op::Multiply(to, one, two),
-            Inline::Car => Op::Car(to, one),
-            Inline::Cdr => Op::Cdr(to, one),
-            Inline::Cons => Op::Cons(to, one, two),
-            Inline::Not => Op::Not(to, one),
-            _ => Op::Element(to, one, two),
-        });
-        self.deliver(to, want);
-        Ok(())
-    }
-
-    /// A comparison as a value.
-    fn emit_truth(
-        &mut self,
-        inline: &Inline,
-        arguments: &[Node],
-        place: SourcePlace,
-        want: Want,
-    ) -> Compiled<()> {
-        let jumps = self.emit_comparison(*inline, arguments, place)?;
-        let to = self.destination(want)?;
-        self.push(Op::True(to));
-        let end = self.push(Op::Jump(0));
-        jumps.into_iter().for_each(|jump| self.patch(jump));
-        self.push(Op::Nil(to));
-        self.patch(end);
-        self.deliver(to, want);
-        Ok(())
-    }
-
-    /// Jumps to be patched to where control goes when the node is false.
-    pub(super) fn emit_condition(&mut self, node: &Node) -> Compiled<Vec<usize>> {
-        let before = self.next;
-        let jumps = match node {
-            Node::Inline(inline, arguments, place) if is_condition(*inline) => {
-                self.emit_comparison(*inline, arguments, *place)?
-            }
-            Node::Inline(Inline::Not, arguments, _) => {
-                let register = self.operand(&arguments[0])?;
-                vec![self.push(Op::JumpTrue(register, 0))]
-            }
-            Node::And(nodes) => {
-                let mut jumps = Vec::new();
-                for node in nodes {
-                    jumps.extend(self.emit_condition(node)?);
-                }
-                jumps
-            }
-            Node::Constant(word) if word.is_true() => Vec::new(),
-            _ => {
-                let register = self.operand(node)?;
-                vec![self.push(Op::JumpNil(register, 0))]
-            }
-        };
-        self.next = before;
-        Ok(jumps)
-    }
-
-    fn emit_comparison(
-        &mut self,
-        inline: Inline,
-        arguments: &[Node],
-        place: SourcePlace,
-    ) -> Compiled<Vec<usize>> {
-        let small = match arguments.get(1) {
-            Some(Node::Constant(word)) => word.as_fixnum().and_then(|n| i16::try_from(n).ok()),
-            _ => None,
-        };
-        let one = self.operand(&arguments[0])?;
-        let short = match (inline, small) {
-            (Inline::Less, Some(small)) => Some(Op::UnlessLessSmall(one, small, 0)),
-            (Inline::Greater, Some(small)) => Some(Op::UnlessGreaterSmall(one, small, 0)),
-            (Inline::NumbersEqual, Some(small)) => Some(Op::UnlessEqualSmall(one, small, 0)),
-            (Inline::Consp, _) => Some(Op::UnlessCons(one, 0)),
-            (Inline::Atom, _) => Some(Op::IfCons(one, 0)),
-            _ => None,
-        };
-        if let Some(op) = short {
-            self.at(place);
-            return Ok(vec![self.push(op)]);
-        }
-        let two = self.operand(&arguments[1])?;
-        self.at(place);
-        Ok(vec![self.push(match inline {
-            Inline::Less => Op::UnlessLess(one, two, 0),
-            Inline::LessEqual => Op::UnlessLessEqual(one, two, 0),
-            Inline::Greater => Op::UnlessLess(two, one, 0),
-            Inline::GreaterEqual => Op::UnlessLessEqual(two, one, 0),
-            Inline::NumbersEqual => Op::UnlessNumbersEqual(one, two, 0),
-            Inline::Eq => Op::UnlessEq(one, two, 0),
-            _ => Op::UnlessEql(one, two, 0),
-        })])
-    }
-}
-
-fn is_condition(inline: Inline) -> bool {
-    matches!(
-        inline,
-        Inline::Less
-            | Inline::LessEqual
-            | Inline::Greater
-            | Inline::GreaterEqual
-            | Inline::NumbersEqual
-            | Inline::Eq
-            | Inline::Eql
-            | Inline::Consp
-            | Inline::Atom
-    )
 }

@@ -2,70 +2,70 @@
 //!
 //! long: one table of nodes.
 
-use super::emit::{Emitter, Exit, Undo, Want};
-use super::{Compiled, Node, Segment};
-use crate::code::Op;
+use super::emit::{CodeEmitter, ExitAction, ExitTargets, ValueUse};
+use super::{CompileResult, FormNode, TagbodySegment};
+use crate::code::Instruction;
 
-impl Emitter<'_, '_> {
-    pub(super) fn emit_control(&mut self, node: &Node, want: Want) -> Compiled<()> {
+impl CodeEmitter<'_, '_> {
+    pub(super) fn emit_control(&mut self, node: &FormNode, want: ValueUse) -> CompileResult<()> {
         match node {
-            Node::Block(block, body) => self.emit_block(*block, body, want),
-            Node::ReturnFrom(block, value) => self.emit_return(*block, value),
-            Node::Tagbody(block, segments) => self.emit_tagbody(*block, segments, want),
-            Node::Go(block, tag) => self.emit_go(*block, *tag),
-            Node::Catch(tag, body) => {
+            FormNode::Block(block, body) => self.emit_block(*block, body, want),
+            FormNode::ReturnFrom(block, value) => self.emit_return(*block, value),
+            FormNode::Tagbody(block, segments) => self.emit_tagbody(*block, segments, want),
+            FormNode::Go(block, tag) => self.emit_go(*block, *tag),
+            FormNode::Catch(tag, body) => {
                 let tag = self.operand(tag)?;
                 let to = self.allocate()?;
-                let mark = self.push(Op::MarkCatch(tag, to, 0));
+                let mark = self.push(Instruction::MarkCatch(tag, to, 0));
                 self.emit_marked(mark, body, to, want)
             }
-            Node::Throw(tag, value, place) => {
+            FormNode::Throw(tag, value, place) => {
                 let tag_register = self.allocate()?;
-                self.emit(tag, Want::One(tag_register))?;
+                self.emit(tag, ValueUse::One(tag_register))?;
                 let from = self.allocate()?;
-                self.emit(value, Want::Many(from))?;
+                self.emit(value, ValueUse::Many(from))?;
                 self.at(*place);
-                self.push(Op::ThrowTag(tag_register, from));
+                self.push(Instruction::ThrowTag(tag_register, from));
                 Ok(())
             }
-            Node::Cleanup(body, function) => self.emit_cleanup(body, *function, want),
-            Node::ValuesToList(values) => {
+            FormNode::Cleanup(body, function) => self.emit_cleanup(body, *function, want),
+            FormNode::ValuesToList(values) => {
                 let from = self.allocate()?;
-                self.emit(values, Want::Many(from))?;
-                self.push(Op::ValuesToList(from, from));
+                self.emit(values, ValueUse::Many(from))?;
+                self.push(Instruction::ValuesToList(from, from));
                 self.deliver(from, want);
                 Ok(())
             }
-            Node::ListToValues(list) => {
+            FormNode::ListToValues(list) => {
                 let from = self.allocate()?;
-                self.emit(list, Want::One(from))?;
-                self.push(Op::ListToValues(from, from));
+                self.emit(list, ValueUse::One(from))?;
+                self.push(Instruction::ListToValues(from, from));
                 self.deliver_values(from, want);
                 Ok(())
             }
-            Node::ValuesBind(variables, values, body) => {
+            FormNode::ValuesBind(variables, values, body) => {
                 let first = self.next;
                 for _ in 0..variables.len().max(1) {
                     self.allocate()?;
                 }
-                self.emit(values, Want::Many(first))?;
-                self.push(Op::SpreadValues(first, variables.len() as u16));
-                self.push(Op::OneValue);
+                self.emit(values, ValueUse::Many(first))?;
+                self.push(Instruction::SpreadValues(first, variables.len() as u16));
+                self.push(Instruction::OneValue);
                 for (index, variable) in variables.iter().enumerate() {
                     self.start_variable(*variable, first + index as u16);
                 }
                 self.emit(body, want)
             }
-            Node::ValuesFirst(first, rest) => {
+            FormNode::ValuesFirst(first, rest) => {
                 let kept = self.allocate()?;
-                self.emit(first, Want::Many(kept))?;
-                self.push(Op::ValuesToList(kept, kept));
-                self.emit(rest, Want::Nothing)?;
-                self.push(Op::ListToValues(kept, kept));
+                self.emit(first, ValueUse::Many(kept))?;
+                self.push(Instruction::ValuesToList(kept, kept));
+                self.emit(rest, ValueUse::Nothing)?;
+                self.push(Instruction::ListToValues(kept, kept));
                 self.deliver_values(kept, want);
                 Ok(())
             }
-            Node::Labels(functions, body) => self.emit_labels(functions, body, want),
+            FormNode::Labels(functions, body) => self.emit_labels(functions, body, want),
             _ => Ok(()),
         }
     }
@@ -74,50 +74,66 @@ impl Emitter<'_, '_> {
     pub(super) fn emit_undo(&mut self, depth: usize) {
         for index in (depth..self.undo.len()).rev() {
             let op = match self.undo[index] {
-                Undo::Unbind(count) => Op::Unbind(count),
-                Undo::PopMark => Op::PopMark,
+                ExitAction::Unbind(count) => Instruction::Unbind(count),
+                ExitAction::PopMark => Instruction::PopMark,
             };
             self.push(op);
         }
     }
 
     /// Emits a body whose undo is above `depth`, undoes it, and delivers the values.
-    pub(super) fn emit_guarded(&mut self, body: &Node, want: Want, depth: usize) -> Compiled<()> {
+    pub(super) fn emit_guarded(
+        &mut self,
+        body: &FormNode,
+        want: ValueUse,
+        depth: usize,
+    ) -> CompileResult<()> {
         let (inner, to) = match want {
-            Want::Tail => {
+            ValueUse::Tail => {
                 let to = self.allocate()?;
-                (Want::Many(to), to)
+                (ValueUse::Many(to), to)
             }
-            Want::One(to) | Want::Many(to) => (want, to),
-            Want::Nothing => (want, 0),
+            ValueUse::One(to) | ValueUse::Many(to) => (want, to),
+            ValueUse::Nothing => (want, 0),
         };
         self.emit(body, inner)?;
         self.emit_undo(depth);
         self.undo.truncate(depth);
-        if want == Want::Tail {
-            self.push(Op::ReturnValues(to));
+        if want == ValueUse::Tail {
+            self.push(Instruction::ReturnValues(to));
         }
         Ok(())
     }
 
     /// Body under a mark that lands behind it with its value in `to`.
-    fn emit_marked(&mut self, mark: usize, body: &Node, to: u16, want: Want) -> Compiled<()> {
+    fn emit_marked(
+        &mut self,
+        mark: usize,
+        body: &FormNode,
+        to: u16,
+        want: ValueUse,
+    ) -> CompileResult<()> {
         let depth = self.undo.len();
-        self.undo.push(Undo::PopMark);
-        self.emit(body, Want::Many(to))?;
+        self.undo.push(ExitAction::PopMark);
+        self.emit(body, ValueUse::Many(to))?;
         self.undo.truncate(depth);
-        self.push(Op::PopMark);
+        self.push(Instruction::PopMark);
         self.patch(mark);
         self.deliver_values(to, want);
         Ok(())
     }
 
-    fn emit_block(&mut self, block: usize, body: &Node, want: Want) -> Compiled<()> {
+    fn emit_block(&mut self, block: usize, body: &FormNode, want: ValueUse) -> CompileResult<()> {
         let node = &self.compiler.blocks[block];
         let (is_far, token) = (node.has_far_exits, node.token);
         let undo = self.undo.len();
-        let exit =
-            |want| Exit { want, undo, jumps: Vec::new(), tags: Vec::new(), tag_jumps: Vec::new() };
+        let exit = |want| ExitTargets {
+            want,
+            undo,
+            jumps: Vec::new(),
+            tags: Vec::new(),
+            tag_jumps: Vec::new(),
+        };
         if !is_far {
             self.exits.insert(block, exit(want));
             self.emit(body, want)?;
@@ -125,15 +141,15 @@ impl Emitter<'_, '_> {
             return Ok(());
         }
         let register = self.allocate()?;
-        self.push(Op::NewToken(register));
+        self.push(Instruction::NewToken(register));
         self.registers.insert(token, register);
         let to = self.allocate()?;
-        let mark = self.push(Op::MarkBlock(register, to, 0));
-        self.undo.push(Undo::PopMark);
-        self.exits.insert(block, exit(Want::Many(to)));
-        self.emit(body, Want::Many(to))?;
+        let mark = self.push(Instruction::MarkBlock(register, to, 0));
+        self.undo.push(ExitAction::PopMark);
+        self.exits.insert(block, exit(ValueUse::Many(to)));
+        self.emit(body, ValueUse::Many(to))?;
         self.undo.truncate(undo);
-        self.push(Op::PopMark);
+        self.push(Instruction::PopMark);
         self.finish_block(block);
         self.patch(mark);
         self.deliver_values(to, want);
@@ -146,38 +162,38 @@ impl Emitter<'_, '_> {
         }
     }
 
-    fn emit_return(&mut self, block: usize, value: &Node) -> Compiled<()> {
+    fn emit_return(&mut self, block: usize, value: &FormNode) -> CompileResult<()> {
         let local = self.exits.get(&block).map(|exit| (exit.want, exit.undo));
         let Some((want, undo)) = local else {
             let token = self.allocate()?;
             let variable = self.compiler.blocks[block].token;
-            self.emit(&Node::Local(variable), Want::One(token))?;
+            self.emit(&FormNode::Local(variable), ValueUse::One(token))?;
             let from = self.allocate()?;
-            self.emit(value, Want::Many(from))?;
-            self.push(Op::ThrowToken(token, from));
+            self.emit(value, ValueUse::Many(from))?;
+            self.push(Instruction::ThrowToken(token, from));
             return Ok(());
         };
         let is_across_cleanup = self.crosses_cleanup(block);
         if is_across_cleanup {
             let token = self.registers[&self.compiler.blocks[block].token];
             let from = self.allocate()?;
-            self.emit(value, Want::Many(from))?;
-            self.push(Op::ThrowToken(token, from));
+            self.emit(value, ValueUse::Many(from))?;
+            self.push(Instruction::ThrowToken(token, from));
             return Ok(());
         }
-        if want == Want::Tail && self.undo.len() > undo {
+        if want == ValueUse::Tail && self.undo.len() > undo {
             let from = self.allocate()?;
-            self.emit(value, Want::Many(from))?;
+            self.emit(value, ValueUse::Many(from))?;
             self.emit_undo(undo);
-            self.push(Op::ReturnValues(from));
+            self.push(Instruction::ReturnValues(from));
             return Ok(());
         }
         self.emit(value, want)?;
-        if want == Want::Tail {
+        if want == ValueUse::Tail {
             return Ok(());
         }
         self.emit_undo(undo);
-        let jump = self.push(Op::Jump(0));
+        let jump = self.push(Instruction::Jump(0));
         if let Some(exit) = self.exits.get_mut(&block) {
             exit.jumps.push(jump);
         }
@@ -188,48 +204,60 @@ impl Emitter<'_, '_> {
         self.compiler.blocks[block].cleanups != self.compiler.cleanups
     }
 
-    fn emit_tagbody(&mut self, block: usize, segments: &[Segment], want: Want) -> Compiled<()> {
+    fn emit_tagbody(
+        &mut self,
+        block: usize,
+        segments: &[TagbodySegment],
+        want: ValueUse,
+    ) -> CompileResult<()> {
         let node = &self.compiler.blocks[block];
         let (is_far, token) = (node.has_far_exits, node.token);
-        let count = segments.iter().filter(|segment| matches!(segment, Segment::Tag(_))).count();
+        let count =
+            segments.iter().filter(|segment| matches!(segment, TagbodySegment::Tag(_))).count();
         let mut landing = None;
         let mut undo = self.undo.len();
         if is_far {
             let register = self.allocate()?;
-            self.push(Op::NewToken(register));
+            self.push(Instruction::NewToken(register));
             self.registers.insert(token, register);
             let to = self.allocate()?;
-            let mark = self.push(Op::MarkBlock(register, to, 0));
-            self.undo.push(Undo::PopMark);
+            let mark = self.push(Instruction::MarkBlock(register, to, 0));
+            self.undo.push(ExitAction::PopMark);
             undo += 1;
             landing = Some((register, to, mark));
         }
         self.exits.insert(
             block,
-            Exit { want, undo, jumps: Vec::new(), tags: vec![None; count], tag_jumps: Vec::new() },
+            ExitTargets {
+                want,
+                undo,
+                jumps: Vec::new(),
+                tags: vec![None; count],
+                tag_jumps: Vec::new(),
+            },
         );
         for segment in segments {
             match segment {
-                Segment::Tag(tag) => {
+                TagbodySegment::Tag(tag) => {
                     let here = self.code.ops.len();
                     if let Some(exit) = self.exits.get_mut(&block) {
                         exit.tags[*tag] = Some(here);
                     }
                 }
-                Segment::Form(node) => self.emit(node, Want::Nothing)?,
+                TagbodySegment::Form(node) => self.emit(node, ValueUse::Nothing)?,
             }
         }
         if let Some((register, to, mark)) = landing {
             self.undo.pop();
-            self.push(Op::PopMark);
-            let end = self.push(Op::Jump(0));
+            self.push(Instruction::PopMark);
+            let end = self.push(Instruction::Jump(0));
             // An exit from afar removed the mark: set it again, then go to the tag.
             self.patch(mark);
             let here = self.here();
-            self.push(Op::MarkBlock(register, to, here));
+            self.push(Instruction::MarkBlock(register, to, here));
             for tag in 0..count {
-                let skip = self.push(Op::UnlessEqualSmall(to, tag as i16, 0));
-                let jump = self.push(Op::Jump(0));
+                let skip = self.push(Instruction::UnlessEqualSmall(to, tag as i16, 0));
+                let jump = self.push(Instruction::Jump(0));
                 if let Some(exit) = self.exits.get_mut(&block) {
                     exit.tag_jumps.push((jump, tag));
                 }
@@ -244,21 +272,21 @@ impl Emitter<'_, '_> {
             }
         }
         let to = self.allocate()?;
-        if want != Want::Nothing {
-            self.push(Op::Nil(to));
+        if want != ValueUse::Nothing {
+            self.push(Instruction::Nil(to));
         }
         self.deliver(to, want);
         Ok(())
     }
 
-    fn emit_go(&mut self, block: usize, tag: usize) -> Compiled<()> {
+    fn emit_go(&mut self, block: usize, tag: usize) -> CompileResult<()> {
         let local = self.exits.get(&block).map(|exit| (exit.undo, exit.tags[tag]));
         match local {
             Some((undo, position)) if !self.crosses_cleanup(block) => {
                 self.emit_undo(undo);
                 let jump = match position {
-                    Some(position) => self.push(Op::Back(position as u16)),
-                    None => self.push(Op::Jump(0)),
+                    Some(position) => self.push(Instruction::Back(position as u16)),
+                    None => self.push(Instruction::Jump(0)),
                 };
                 if let (None, Some(exit)) = (position, self.exits.get_mut(&block)) {
                     exit.tag_jumps.push((jump, tag));
@@ -267,32 +295,37 @@ impl Emitter<'_, '_> {
             _ => {
                 let token = self.allocate()?;
                 let variable = self.compiler.blocks[block].token;
-                self.emit(&Node::Local(variable), Want::One(token))?;
+                self.emit(&FormNode::Local(variable), ValueUse::One(token))?;
                 let from = self.allocate()?;
-                self.push(Op::Small(from, tag as i32));
-                self.push(Op::OneValue);
-                self.push(Op::ThrowToken(token, from));
+                self.push(Instruction::Small(from, tag as i32));
+                self.push(Instruction::OneValue);
+                self.push(Instruction::ThrowToken(token, from));
             }
         }
         Ok(())
     }
 
-    fn emit_cleanup(&mut self, body: &Node, function: usize, want: Want) -> Compiled<()> {
+    fn emit_cleanup(
+        &mut self,
+        body: &FormNode,
+        function: usize,
+        want: ValueUse,
+    ) -> CompileResult<()> {
         let thunk = self.allocate()?;
         self.emit_closure(function, thunk);
         let to = self.allocate()?;
-        self.push(Op::MarkCleanup(thunk));
-        self.undo.push(Undo::PopMark);
+        self.push(Instruction::MarkCleanup(thunk));
+        self.undo.push(ExitAction::PopMark);
         self.compiler.cleanups += 1;
-        let result = self.emit(body, Want::Many(to));
+        let result = self.emit(body, ValueUse::Many(to));
         self.compiler.cleanups -= 1;
         self.undo.pop();
         result?;
-        self.push(Op::PopMark);
-        self.push(Op::ValuesToList(to, to));
+        self.push(Instruction::PopMark);
+        self.push(Instruction::ValuesToList(to, to));
         let first = self.allocate()?;
-        self.push(Op::CallWord { count: 0, first, function: thunk });
-        self.push(Op::ListToValues(to, to));
+        self.push(Instruction::CallWord { count: 0, first, function: thunk });
+        self.push(Instruction::ListToValues(to, to));
         self.deliver_values(to, want);
         Ok(())
     }
@@ -300,9 +333,9 @@ impl Emitter<'_, '_> {
     fn emit_labels(
         &mut self,
         functions: &[(usize, usize)],
-        body: &Node,
-        want: Want,
-    ) -> Compiled<()> {
+        body: &FormNode,
+        want: ValueUse,
+    ) -> CompileResult<()> {
         let dynamic: Vec<(usize, usize)> = functions
             .iter()
             .copied()
@@ -311,7 +344,7 @@ impl Emitter<'_, '_> {
         let mut registers = Vec::new();
         for (variable, _) in &dynamic {
             let register = self.allocate()?;
-            self.push(Op::Nil(register));
+            self.push(Instruction::Nil(register));
             if self.compiler.variables[*variable].is_captured {
                 // Made before the functions that refer to each other through it.
                 self.compiler.variables[*variable].is_assigned = true;
@@ -323,9 +356,9 @@ impl Emitter<'_, '_> {
             let made = self.allocate()?;
             self.emit_closure(*function, made);
             if self.compiler.variables[*variable].is_captured {
-                self.push(Op::SetCell(register, made));
+                self.push(Instruction::SetCell(register, made));
             } else {
-                self.push(Op::Move(register, made));
+                self.push(Instruction::Move(register, made));
             }
         }
         self.emit(body, want)

@@ -1,21 +1,22 @@
 //! Functions, variables and their declarations; local functions and macros.
 
 use super::{
-    Binding, Compiled, Compiler, DefaultedParameter, Node, Parameter, ScopeEntry, VariableId,
+    CompileResult, DefaultedParameter, FormCompiler, FormNode, FunctionParameter, ScopeEntry,
+    VariableBinding, VariableId,
 };
 use crate::symbols::{flag, well_known};
 use crate::value::{NIL, T, Word};
 
 /// Declarations at the head of a body.
 #[derive(Default)]
-pub(super) struct Declarations {
+pub(super) struct BodyDeclarations {
     specials: Vec<u32>,
     types: Vec<(u32, Word)>,
 }
 
 /// Part of a parameter list.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Section {
+enum ParameterSection {
     Required,
     Optional,
     Rest,
@@ -24,12 +25,12 @@ enum Section {
     Auxiliary,
 }
 
-impl Compiler<'_> {
+impl FormCompiler<'_> {
     pub(super) fn split_declarations(
         &mut self,
         body: &[Word],
-    ) -> Compiled<(Declarations, Vec<Word>)> {
-        let mut declarations = Declarations::default();
+    ) -> CompileResult<(BodyDeclarations, Vec<Word>)> {
+        let mut declarations = BodyDeclarations::default();
         let mut at = 0;
         while at < body.len() {
             let is_text = self.machine.heap.text(body[at]).is_some();
@@ -50,7 +51,7 @@ impl Compiler<'_> {
         Ok((declarations, body[at..].to_vec()))
     }
 
-    fn note_declaration(&mut self, form: Word, into: &mut Declarations) -> Compiled<()> {
+    fn note_declaration(&mut self, form: Word, into: &mut BodyDeclarations) -> CompileResult<()> {
         let parts = self.elements(form)?;
         let Some(head) = parts.first().copied() else { return Ok(()) };
         let (kind, names) = match head.as_symbol() {
@@ -67,17 +68,17 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    pub(super) fn is_special_here(&self, symbol: u32, declarations: &Declarations) -> bool {
+    pub(super) fn is_special_here(&self, symbol: u32, declarations: &BodyDeclarations) -> bool {
         self.machine.symbols.has(symbol, flag::SPECIAL) || declarations.specials.contains(&symbol)
     }
 
     /// Analyzes a body under its declarations, then leaves the scope at `before`.
     pub(super) fn analyze_declared(
         &mut self,
-        declarations: &Declarations,
+        declarations: &BodyDeclarations,
         body: &[Word],
         before: usize,
-    ) -> Compiled<Node> {
+    ) -> CompileResult<FormNode> {
         for symbol in &declarations.specials {
             self.scope.push(ScopeEntry::Special(*symbol));
         }
@@ -86,7 +87,7 @@ impl Compiler<'_> {
             if let Some(variable) = self.lexical(*symbol)
                 && *kind != T
             {
-                let arguments = vec![Node::Local(variable), Node::Constant(*kind)];
+                let arguments = vec![FormNode::Local(variable), FormNode::Constant(*kind)];
                 nodes.push(self.call_global(well_known::CHECK_TYPE, arguments)?);
             }
         }
@@ -97,16 +98,16 @@ impl Compiler<'_> {
             return Ok(body);
         }
         nodes.push(body);
-        Ok(Node::Sequence(nodes))
+        Ok(FormNode::Sequence(nodes))
     }
 
-    pub(super) fn analyze_locally(&mut self, forms: &[Word]) -> Compiled<Node> {
+    pub(super) fn analyze_locally(&mut self, forms: &[Word]) -> CompileResult<FormNode> {
         let (declarations, body) = self.split_declarations(forms)?;
         let before = self.scope.len();
         self.analyze_declared(&declarations, &body, before)
     }
 
-    fn check_variable(&mut self, name: Word) -> Compiled<u32> {
+    fn check_variable(&mut self, name: Word) -> CompileResult<u32> {
         match name.as_symbol() {
             Some(symbol) if !self.machine.symbols.has(symbol, flag::CONSTANT) => Ok(symbol),
             _ => {
@@ -121,7 +122,7 @@ impl Compiler<'_> {
         bindings: Word,
         body: &[Word],
         is_sequential: bool,
-    ) -> Compiled<Node> {
+    ) -> CompileResult<FormNode> {
         let (declarations, body) = self.split_declarations(body)?;
         let before = self.scope.len();
         let mut nodes = Vec::new();
@@ -134,31 +135,32 @@ impl Compiler<'_> {
             let symbol = self.check_variable(parts[0])?;
             let value = match parts.get(1) {
                 Some(form) => self.analyze(*form)?,
-                None => Node::Constant(NIL),
+                None => FormNode::Constant(NIL),
             };
             let (entry, node) = if self.is_special_here(symbol, &declarations) {
-                (ScopeEntry::Special(symbol), Binding::Dynamic(symbol, value))
+                (ScopeEntry::Special(symbol), VariableBinding::Dynamic(symbol, value))
             } else {
                 let variable = self.new_variable();
-                (ScopeEntry::Variable(symbol, variable), Binding::Lexical(variable, value))
+                (ScopeEntry::Variable(symbol, variable), VariableBinding::Lexical(variable, value))
             };
             nodes.push(node);
             if is_sequential { self.scope.push(entry) } else { names.push(entry) }
         }
         self.scope.extend(names);
         let mut body = self.analyze_declared(&declarations, &body, before)?;
-        if !is_sequential || !nodes.iter().any(|node| matches!(node, Binding::Dynamic(..))) {
-            return Ok(Node::Let(nodes, Box::new(body)));
+        if !is_sequential || !nodes.iter().any(|node| matches!(node, VariableBinding::Dynamic(..)))
+        {
+            return Ok(FormNode::Let(nodes, Box::new(body)));
         }
         // Dynamic bindings in sequence: each inside the one before.
         while let Some(node) = nodes.pop() {
-            body = Node::Let(vec![node], Box::new(body));
+            body = FormNode::Let(vec![node], Box::new(body));
         }
         Ok(body)
     }
 
     /// `(lambda parameters . body)` or `(%named-lambda name parameters . body)`.
-    pub(super) fn analyze_lambda(&mut self, form: Word) -> Compiled<Node> {
+    pub(super) fn analyze_lambda(&mut self, form: Word) -> CompileResult<FormNode> {
         let parts = self.elements(form)?;
         let is_named = parts[0] == Word::symbol(well_known::NAMED_LAMBDA);
         let skip = if is_named { 2 } else { 1 };
@@ -166,10 +168,15 @@ impl Compiler<'_> {
         let Some(parameters) = parts.get(skip).copied() else {
             return Err(self.malformed(form));
         };
-        self.analyze_parts(name, parameters, &parts[skip + 1..]).map(Node::Function)
+        self.analyze_parts(name, parameters, &parts[skip + 1..]).map(FormNode::Function)
     }
 
-    fn analyze_parts(&mut self, name: Word, parameters: Word, body: &[Word]) -> Compiled<usize> {
+    fn analyze_parts(
+        &mut self,
+        name: Word,
+        parameters: Word,
+        body: &[Word],
+    ) -> CompileResult<usize> {
         let (declarations, body) = self.split_declarations(body)?;
         let outer = (self.current, self.cleanups, self.scope.len());
         let function = self.new_function(name, Some(self.current));
@@ -185,40 +192,44 @@ impl Compiler<'_> {
         Ok(function)
     }
 
-    fn parameter(&mut self, name: Word, declarations: &Declarations) -> Compiled<Parameter> {
+    fn parameter(
+        &mut self,
+        name: Word,
+        declarations: &BodyDeclarations,
+    ) -> CompileResult<FunctionParameter> {
         let symbol = self.check_variable(name)?;
         let variable = self.new_variable();
         if self.is_special_here(symbol, declarations) {
             self.scope.push(ScopeEntry::Special(symbol));
-            return Ok(Parameter { variable, special: Some(symbol) });
+            return Ok(FunctionParameter { variable, special: Some(symbol) });
         }
         self.scope.push(ScopeEntry::Variable(symbol, variable));
-        Ok(Parameter { variable, special: None })
+        Ok(FunctionParameter { variable, special: None })
     }
 
     fn analyze_parameters(
         &mut self,
         function: usize,
         parameters: Word,
-        declarations: &Declarations,
-    ) -> Compiled<()> {
-        let mut section = Section::Required;
+        declarations: &BodyDeclarations,
+    ) -> CompileResult<()> {
+        let mut section = ParameterSection::Required;
         for item in self.elements(parameters)? {
             match item.as_symbol() {
-                Some(well_known::OPTIONAL) => section = Section::Optional,
-                Some(well_known::REST | well_known::BODY) => section = Section::Rest,
+                Some(well_known::OPTIONAL) => section = ParameterSection::Optional,
+                Some(well_known::REST | well_known::BODY) => section = ParameterSection::Rest,
                 Some(well_known::KEY) => {
-                    section = Section::Key;
+                    section = ParameterSection::Key;
                     self.functions[function].keys = Some(Vec::new());
                 }
-                Some(well_known::AUX) => section = Section::Auxiliary,
+                Some(well_known::AUX) => section = ParameterSection::Auxiliary,
                 Some(well_known::ALLOW_OTHER_KEYS) => {
                     self.functions[function].allows_other_keys = true;
                 }
                 _ => self.analyze_parameter(function, section, item, declarations)?,
             }
-            if section == Section::Rest && self.functions[function].rest.is_some() {
-                section = Section::AfterRest;
+            if section == ParameterSection::Rest && self.functions[function].rest.is_some() {
+                section = ParameterSection::AfterRest;
             }
         }
         Ok(())
@@ -227,31 +238,31 @@ impl Compiler<'_> {
     fn analyze_parameter(
         &mut self,
         function: usize,
-        section: Section,
+        section: ParameterSection,
         item: Word,
-        declarations: &Declarations,
-    ) -> Compiled<()> {
+        declarations: &BodyDeclarations,
+    ) -> CompileResult<()> {
         match section {
-            Section::Required => {
+            ParameterSection::Required => {
                 let parameter = self.parameter(item, declarations)?;
                 self.functions[function].required.push(parameter);
             }
-            Section::Rest => {
+            ParameterSection::Rest => {
                 let parameter = self.parameter(item, declarations)?;
                 self.functions[function].rest = Some(parameter);
             }
-            Section::AfterRest => return self.program("more than one &REST parameter"),
-            Section::Auxiliary => {
+            ParameterSection::AfterRest => return self.program("more than one &REST parameter"),
+            ParameterSection::Auxiliary => {
                 let parts = if item.is_cons() { self.elements(item)? } else { vec![item] };
                 let value = self.analyze(parts.get(1).copied().unwrap_or(NIL))?;
                 let parameter = self.parameter(parts[0], declarations)?;
                 self.functions[function].auxiliary.push((parameter, value));
             }
-            Section::Optional | Section::Key => {
+            ParameterSection::Optional | ParameterSection::Key => {
                 let parts = if item.is_cons() { self.elements(item)? } else { vec![item] };
                 let mut name = parts[0];
                 let mut keyword = NIL;
-                if section == Section::Key {
+                if section == ParameterSection::Key {
                     if name.is_cons() {
                         let pair = self.elements(name)?;
                         keyword = pair[0];
@@ -271,7 +282,7 @@ impl Compiler<'_> {
                 let whole = DefaultedParameter { keyword, parameter, default, supplied };
                 let node = &mut self.functions[function];
                 match &mut node.keys {
-                    Some(keys) if section == Section::Key => keys.push(whole),
+                    Some(keys) if section == ParameterSection::Key => keys.push(whole),
                     _ => node.optional.push(whole),
                 }
             }
@@ -285,13 +296,14 @@ impl Compiler<'_> {
         name: Word,
         parameters: Word,
         body: &[Word],
-    ) -> Compiled<Node> {
+    ) -> CompileResult<FormNode> {
         let symbol = self.function_name(name)?;
         self.check_definable(symbol, "redefinition of")?;
         let block = if name.is_cons() { self.elements(name)?[1] } else { name };
         let lambda = self.block_lambda(name, block, parameters, body)?;
         let function = self.analyze_lambda(lambda)?;
-        let arguments = vec![Node::Constant(Word::symbol(symbol)), function, Node::Constant(name)];
+        let arguments =
+            vec![FormNode::Constant(Word::symbol(symbol)), function, FormNode::Constant(name)];
         self.call_global(well_known::DEFINE_FUNCTION, arguments)
     }
 
@@ -302,7 +314,7 @@ impl Compiler<'_> {
         block: Word,
         parameters: Word,
         body: &[Word],
-    ) -> Compiled<Word> {
+    ) -> CompileResult<Word> {
         let mut parts = vec![Word::symbol(well_known::NAMED_LAMBDA), name, parameters];
         let (_, rest) = self.split_declarations(body)?;
         parts.extend_from_slice(&body[..body.len() - rest.len()]);
@@ -320,7 +332,7 @@ impl Compiler<'_> {
         functions: Word,
         body: &[Word],
         is_recursive: bool,
-    ) -> Compiled<Node> {
+    ) -> CompileResult<FormNode> {
         let before = self.scope.len();
         let mut parts = Vec::new();
         for definition in self.elements(functions)? {
@@ -344,7 +356,7 @@ impl Compiler<'_> {
         }
         let mut nodes: Vec<(VariableId, usize)> = Vec::new();
         for (_, variable, lambda) in &parts {
-            let Node::Function(function) = self.analyze_lambda(*lambda)? else {
+            let FormNode::Function(function) = self.analyze_lambda(*lambda)? else {
                 return self.program("malformed local function");
             };
             self.variables[*variable].holds = Some(function);
@@ -355,10 +367,14 @@ impl Compiler<'_> {
         }
         let (declarations, body) = self.split_declarations(body)?;
         let body = self.analyze_declared(&declarations, &body, before)?;
-        Ok(Node::Labels(nodes, Box::new(body)))
+        Ok(FormNode::Labels(nodes, Box::new(body)))
     }
 
-    pub(super) fn analyze_macrolet(&mut self, macros: Word, body: &[Word]) -> Compiled<Node> {
+    pub(super) fn analyze_macrolet(
+        &mut self,
+        macros: Word,
+        body: &[Word],
+    ) -> CompileResult<FormNode> {
         let before = self.scope.len();
         for definition in self.elements(macros)? {
             let definition = self.elements(definition)?;
@@ -368,7 +384,7 @@ impl Compiler<'_> {
             let symbol = self.function_name(*name)?;
             self.check_definable(symbol, "redefinition of")?;
             let lambda = self.macro_lambda(*name, *pattern, inner)?;
-            let mut inner = Compiler::new(
+            let mut inner = FormCompiler::new(
                 self.machine,
                 self.codes,
                 self.places,
@@ -395,7 +411,7 @@ impl Compiler<'_> {
         &mut self,
         macros: Word,
         body: &[Word],
-    ) -> Compiled<Node> {
+    ) -> CompileResult<FormNode> {
         let before = self.scope.len();
         for definition in self.elements(macros)? {
             let definition = self.elements(definition)?;
@@ -414,12 +430,12 @@ impl Compiler<'_> {
         name: Word,
         pattern: Word,
         body: &[Word],
-    ) -> Compiled<Node> {
+    ) -> CompileResult<FormNode> {
         let Some(symbol) = name.as_symbol() else { return self.program("a macro without a name") };
         self.check_definable(symbol, "redefinition of")?;
         let lambda = self.macro_lambda(name, pattern, body)?;
         let function = self.analyze(lambda)?;
-        let arguments = vec![Node::Constant(name), function];
+        let arguments = vec![FormNode::Constant(name), function];
         self.call_global(well_known::DEFINE_MACRO, arguments)
     }
 }

@@ -3,49 +3,50 @@
 //! long: one table of special forms.
 
 use super::{
-    Binding, BlockNode, CompileFailure, Compiled, Compiler, Node, ScopeEntry, Segment, Target,
+    BlockNode, CallTarget, CompileFailure, CompileResult, FormCompiler, FormNode, ScopeEntry,
+    TagbodySegment, VariableBinding,
 };
-use crate::symbols::{Home, flag, well_known};
+use crate::symbols::{SymbolHome, flag, well_known};
 use crate::value::{NIL, T, Word, tag};
 
-impl Compiler<'_> {
+impl FormCompiler<'_> {
     /// The node of a special form; `None` for any other.
     pub(super) fn analyze_special(
         &mut self,
         symbol: u32,
         form: Word,
         arguments: Word,
-    ) -> Compiled<Option<Node>> {
+    ) -> CompileResult<Option<FormNode>> {
         if !is_special(symbol) {
             return self.analyze_rare(symbol, form, arguments);
         }
         let parts = self.elements(arguments)?;
         let node = match (symbol, parts.as_slice()) {
-            (well_known::QUOTE, [value]) => Node::Constant(*value),
+            (well_known::QUOTE, [value]) => FormNode::Constant(*value),
             (well_known::IF, [test, yes, rest @ ..]) if rest.len() < 2 => {
                 let no = rest.first().copied().unwrap_or(NIL);
                 let (test, yes, no) =
                     (self.analyze(*test)?, self.analyze(*yes)?, self.analyze(no)?);
-                Node::If(Box::new(test), Box::new(yes), Box::new(no))
+                FormNode::If(Box::new(test), Box::new(yes), Box::new(no))
             }
             (well_known::WHEN, [test, body @ ..]) => {
                 let (test, body) = (self.analyze(*test)?, self.analyze_body(body)?);
-                Node::If(Box::new(test), Box::new(body), Box::new(Node::Constant(NIL)))
+                FormNode::If(Box::new(test), Box::new(body), Box::new(FormNode::Constant(NIL)))
             }
             (well_known::UNLESS, [test, body @ ..]) => {
                 let (test, body) = (self.analyze(*test)?, self.analyze_body(body)?);
-                Node::If(Box::new(test), Box::new(Node::Constant(NIL)), Box::new(body))
+                FormNode::If(Box::new(test), Box::new(FormNode::Constant(NIL)), Box::new(body))
             }
             (well_known::COND, clauses) => self.analyze_cond(clauses)?,
             (well_known::AND, forms) => match forms {
-                [] => Node::Constant(T),
+                [] => FormNode::Constant(T),
                 [one] => self.analyze(*one)?,
-                _ => Node::And(self.analyze_each(forms)?),
+                _ => FormNode::And(self.analyze_each(forms)?),
             },
             (well_known::OR, forms) => match forms {
-                [] => Node::Constant(NIL),
+                [] => FormNode::Constant(NIL),
                 [one] => self.analyze(*one)?,
-                _ => Node::Or(self.analyze_each(forms)?),
+                _ => FormNode::Or(self.analyze_each(forms)?),
             },
             (well_known::PROGN, forms) => self.analyze_body(forms)?,
             (well_known::LOCALLY, forms) => self.analyze_locally(forms)?,
@@ -69,24 +70,29 @@ impl Compiler<'_> {
             }
             (well_known::APPLY, [function, arguments @ ..]) if !arguments.is_empty() => {
                 let target = self.analyze_target(*function)?;
-                Node::Apply(target, self.analyze_each(arguments)?, self.place)
+                FormNode::Apply(target, self.analyze_each(arguments)?, self.place)
             }
             (well_known::MULTIPLE_VALUE_BIND, [names, values, body @ ..]) => {
                 self.analyze_values_bind(*names, *values, body)?
             }
             (well_known::MULTIPLE_VALUE_LIST, [values]) => {
-                Node::ValuesToList(Box::new(self.analyze(*values)?))
+                FormNode::ValuesToList(Box::new(self.analyze(*values)?))
             }
             (well_known::MULTIPLE_VALUE_PROG1, [first, rest @ ..]) => {
                 let (first, rest) = (self.analyze(*first)?, self.analyze_body(rest)?);
-                Node::ValuesFirst(Box::new(first), Box::new(rest))
+                FormNode::ValuesFirst(Box::new(first), Box::new(rest))
             }
             _ => return Err(self.malformed(form)),
         };
         Ok(Some(node))
     }
 
-    fn analyze_rare(&mut self, symbol: u32, form: Word, arguments: Word) -> Compiled<Option<Node>> {
+    fn analyze_rare(
+        &mut self,
+        symbol: u32,
+        form: Word,
+        arguments: Word,
+    ) -> CompileResult<Option<FormNode>> {
         if !is_rare(symbol) {
             return Ok(None);
         }
@@ -111,14 +117,22 @@ impl Compiler<'_> {
             (well_known::SYMBOL_MACROLET, [macros, body @ ..]) => {
                 self.analyze_symbol_macrolet(*macros, body)?
             }
-            (well_known::EVAL_WHEN, [_, body @ ..]) => self.analyze_body(body)?,
+            (well_known::EVAL_WHEN, [situations, body @ ..]) => {
+                let situations = self.elements(*situations)?;
+                let is_run = situations.iter().any(|situation| {
+                    let symbol = situation.as_symbol();
+                    let name = symbol.map(|symbol| self.machine.symbols.name(symbol));
+                    matches!(name, Some("EXECUTE" | "EVAL"))
+                });
+                if is_run { self.analyze_body(body)? } else { FormNode::Constant(NIL) }
+            }
             (well_known::CATCH, [tag, body @ ..]) => {
                 let (tag, body) = (self.analyze(*tag)?, self.analyze_body(body)?);
-                Node::Catch(Box::new(tag), Box::new(body))
+                FormNode::Catch(Box::new(tag), Box::new(body))
             }
             (well_known::THROW, [tag, value]) => {
                 let (tag, value) = (self.analyze(*tag)?, self.analyze(*value)?);
-                Node::Throw(Box::new(tag), Box::new(value), self.place)
+                FormNode::Throw(Box::new(tag), Box::new(value), self.place)
             }
             (well_known::UNWIND_PROTECT, [body, cleanup @ ..]) => {
                 self.analyze_cleanup(*body, cleanup)?
@@ -126,7 +140,9 @@ impl Compiler<'_> {
             (well_known::MULTIPLE_VALUE_CALL, [function, forms @ ..]) => {
                 self.analyze_values_call(*function, forms)?
             }
-            (well_known::VALUES_LIST, [list]) => Node::ListToValues(Box::new(self.analyze(*list)?)),
+            (well_known::VALUES_LIST, [list]) => {
+                FormNode::ListToValues(Box::new(self.analyze(*list)?))
+            }
             (well_known::DEFUN, [name, parameters, body @ ..]) => {
                 self.analyze_defun(*name, *parameters, body)?
             }
@@ -145,15 +161,15 @@ impl Compiler<'_> {
         Ok(Some(node))
     }
 
-    pub(super) fn analyze_body(&mut self, forms: &[Word]) -> Compiled<Node> {
+    pub(super) fn analyze_body(&mut self, forms: &[Word]) -> CompileResult<FormNode> {
         match forms {
-            [] => Ok(Node::Constant(NIL)),
+            [] => Ok(FormNode::Constant(NIL)),
             [one] => self.analyze(*one),
-            _ => Ok(Node::Sequence(self.analyze_each(forms)?)),
+            _ => Ok(FormNode::Sequence(self.analyze_each(forms)?)),
         }
     }
 
-    fn analyze_cond(&mut self, clauses: &[Word]) -> Compiled<Node> {
+    fn analyze_cond(&mut self, clauses: &[Word]) -> CompileResult<FormNode> {
         let mut parts = Vec::new();
         for clause in clauses {
             let clause = self.elements(*clause)?;
@@ -164,17 +180,17 @@ impl Compiler<'_> {
             let body = if body.is_empty() { None } else { Some(self.analyze_body(body)?) };
             parts.push((test, body));
         }
-        let mut node = Node::Constant(NIL);
+        let mut node = FormNode::Constant(NIL);
         for (test, body) in parts.into_iter().rev() {
             node = match body {
-                Some(body) => Node::If(Box::new(test), Box::new(body), Box::new(node)),
-                None => Node::Or(vec![test, node]),
+                Some(body) => FormNode::If(Box::new(test), Box::new(body), Box::new(node)),
+                None => FormNode::Or(vec![test, node]),
             };
         }
         Ok(node)
     }
 
-    fn analyze_setq(&mut self, pairs: &[Word]) -> Compiled<Node> {
+    fn analyze_setq(&mut self, pairs: &[Word]) -> CompileResult<FormNode> {
         if pairs.len() % 2 == 1 {
             return self.program("odd number of arguments to SETQ");
         }
@@ -193,34 +209,34 @@ impl Compiler<'_> {
             match self.lexical(symbol) {
                 Some(variable) => {
                     self.variables[variable].is_assigned = true;
-                    nodes.push(Node::SetLocal(variable, Box::new(value)));
+                    nodes.push(FormNode::SetLocal(variable, Box::new(value)));
                 }
                 None => {
                     self.check_assignable(symbol)?;
-                    nodes.push(Node::SetGlobal(symbol, Box::new(value)));
+                    nodes.push(FormNode::SetGlobal(symbol, Box::new(value)));
                 }
             }
         }
         Ok(match nodes.len() {
-            0 => Node::Constant(NIL),
+            0 => FormNode::Constant(NIL),
             1 => nodes.remove(0),
-            _ => Node::Sequence(nodes),
+            _ => FormNode::Sequence(nodes),
         })
     }
 
-    fn check_assignable(&mut self, symbol: u32) -> Compiled<()> {
+    fn check_assignable(&mut self, symbol: u32) -> CompileResult<()> {
         let symbols = &self.machine.symbols;
         if symbols.has(symbol, flag::CONSTANT) {
             let name = symbols.name(symbol).to_owned();
             return self.program(format!("{name} is a constant"));
         }
-        if symbols.home(symbol) == Home::Lisp && !symbols.has(symbol, flag::SPECIAL) {
+        if symbols.home(symbol) == SymbolHome::Lisp && !symbols.has(symbol, flag::SPECIAL) {
             return self.outside(symbols.name(symbol));
         }
         Ok(())
     }
 
-    fn analyze_function(&mut self, name: Word) -> Compiled<Node> {
+    fn analyze_function(&mut self, name: Word) -> CompileResult<FormNode> {
         if name.is_cons() {
             let head = self.machine.heap.pair(name).car;
             if head == Word::symbol(well_known::LAMBDA)
@@ -231,11 +247,11 @@ impl Compiler<'_> {
         }
         let symbol = self.function_name(name)?;
         if let Some(variable) = self.local_function(Word::symbol(symbol)) {
-            return Ok(Node::Local(variable));
+            return Ok(FormNode::Local(variable));
         }
         let function = self.machine.symbols.cells[symbol as usize].function;
         let is_macro = self.machine.symbols.has(symbol, flag::MACRO);
-        if self.machine.symbols.home(symbol) == Home::Lisp && !self.is_prelude {
+        if self.machine.symbols.home(symbol) == SymbolHome::Lisp && !self.is_prelude {
             if is_macro || is_special(symbol) && function == crate::value::UNBOUND {
                 let name = self.machine.symbols.name(symbol).to_owned();
                 return self.program(format!("{name} is no function"));
@@ -244,15 +260,15 @@ impl Compiler<'_> {
                 return self.outside(self.machine.symbols.name(symbol));
             }
             if matches!(function.tag(), tag::NATIVE | tag::CODE) {
-                return Ok(Node::Constant(function));
+                return Ok(FormNode::Constant(function));
             }
         }
-        let lookup = self.machine.symbols.intern(Home::System, "%FUNCTION");
-        self.call_global(lookup, vec![Node::Constant(Word::symbol(symbol))])
+        let lookup = self.machine.symbols.intern(SymbolHome::System, "%FUNCTION");
+        self.call_global(lookup, vec![FormNode::Constant(Word::symbol(symbol))])
     }
 
     /// The symbol that stands for a function name, `(setf name)` included.
-    pub(super) fn function_name(&mut self, name: Word) -> Compiled<u32> {
+    pub(super) fn function_name(&mut self, name: Word) -> CompileResult<u32> {
         if let Some(symbol) = name.as_symbol() {
             return Ok(symbol);
         }
@@ -265,44 +281,50 @@ impl Compiler<'_> {
         }
     }
 
-    /// What `funcall` and `apply` call, without a detour for a function that is named.
-    fn analyze_target(&mut self, form: Word) -> Compiled<Target> {
+    /// Function that `funcall` or `apply` calls, directly when it is named.
+    fn analyze_target(&mut self, form: Word) -> CompileResult<CallTarget> {
         let node = self.analyze(form)?;
         Ok(match node {
-            Node::Constant(word) if word.tag() == tag::NATIVE => Target::Native(word.payload()),
-            Node::Local(variable) if self.variables[variable].holds.is_some() => {
-                Target::Local(variable)
+            FormNode::Constant(word) if word.tag() == tag::NATIVE => {
+                CallTarget::Native(word.payload())
             }
-            Node::Constant(word) if word.is_symbol() && word.is_true() => {
+            FormNode::Local(variable) if self.variables[variable].holds.is_some() => {
+                CallTarget::Local(variable)
+            }
+            FormNode::Constant(word) if word.is_symbol() && word.is_true() => {
                 let symbol = word.payload();
                 let symbols = &self.machine.symbols;
                 let is_missing = symbols.cells[symbol as usize].function == crate::value::UNBOUND;
-                if symbols.home(symbol) == Home::Lisp && is_missing && !self.is_prelude {
+                if symbols.home(symbol) == SymbolHome::Lisp && is_missing && !self.is_prelude {
                     return self.outside(symbols.name(symbol));
                 }
-                Target::Node(Box::new(Node::Constant(word)))
+                CallTarget::Node(Box::new(FormNode::Constant(word)))
             }
-            node => Target::Node(Box::new(node)),
+            node => CallTarget::Node(Box::new(node)),
         })
     }
 
-    fn funcall(&mut self, target: Target, mut arguments: Vec<Node>) -> Compiled<Node> {
+    fn funcall(
+        &mut self,
+        target: CallTarget,
+        mut arguments: Vec<FormNode>,
+    ) -> CompileResult<FormNode> {
         if arguments.len() <= 200 {
-            return Ok(Node::Call(target, arguments, self.place));
+            return Ok(FormNode::Call(target, arguments, self.place));
         }
         let rest = arguments.split_off(100);
         let list = self.call_global(well_known::LIST, rest)?;
         arguments.push(list);
-        Ok(Node::Apply(target, arguments, self.place))
+        Ok(FormNode::Apply(target, arguments, self.place))
     }
 
-    fn analyze_block(&mut self, name: Word, body: &[Word]) -> Compiled<Node> {
+    fn analyze_block(&mut self, name: Word, body: &[Word]) -> CompileResult<FormNode> {
         let Some(symbol) = name.as_symbol() else { return self.program("a block without a name") };
         let block = self.new_block();
         self.scope.push(ScopeEntry::Block(symbol, block));
         let body = self.analyze_body(body);
         self.scope.pop();
-        Ok(Node::Block(block, Box::new(body?)))
+        Ok(FormNode::Block(block, Box::new(body?)))
     }
 
     fn new_block(&mut self) -> usize {
@@ -326,7 +348,7 @@ impl Compiler<'_> {
         }
     }
 
-    fn analyze_return(&mut self, name: Word, value: Word) -> Compiled<Node> {
+    fn analyze_return(&mut self, name: Word, value: Word) -> CompileResult<FormNode> {
         let found = self.scope.iter().rev().find_map(|entry| match entry {
             ScopeEntry::Block(known, block) if Word::symbol(*known) == name => Some(*block),
             _ => None,
@@ -337,10 +359,10 @@ impl Compiler<'_> {
         };
         let value = self.analyze(value)?;
         self.use_block(block);
-        Ok(Node::ReturnFrom(block, Box::new(value)))
+        Ok(FormNode::ReturnFrom(block, Box::new(value)))
     }
 
-    fn analyze_tagbody(&mut self, forms: &[Word]) -> Compiled<Node> {
+    fn analyze_tagbody(&mut self, forms: &[Word]) -> CompileResult<FormNode> {
         let block = self.new_block();
         let before = self.scope.len();
         let is_tag = |word: &Word| word.is_symbol() || word.is_fixnum();
@@ -351,12 +373,12 @@ impl Compiler<'_> {
         let mut number = 0;
         for form in forms {
             if is_tag(form) {
-                segments.push(Segment::Tag(number));
+                segments.push(TagbodySegment::Tag(number));
                 number += 1;
                 continue;
             }
             match self.analyze(*form) {
-                Ok(node) => segments.push(Segment::Form(node)),
+                Ok(node) => segments.push(TagbodySegment::Form(node)),
                 Err(failure) => {
                     self.scope.truncate(before);
                     return Err(failure);
@@ -364,10 +386,10 @@ impl Compiler<'_> {
             }
         }
         self.scope.truncate(before);
-        Ok(Node::Tagbody(block, segments))
+        Ok(FormNode::Tagbody(block, segments))
     }
 
-    fn analyze_go(&mut self, tag: Word) -> Compiled<Node> {
+    fn analyze_go(&mut self, tag: Word) -> CompileResult<FormNode> {
         let found = self.scope.iter().rev().find_map(|entry| match entry {
             ScopeEntry::Tag(known, block, number) if *known == tag => Some((*block, *number)),
             _ => None,
@@ -376,21 +398,26 @@ impl Compiler<'_> {
             return self.program("attempt to GO to nonexistent tag");
         };
         self.use_block(block);
-        Ok(Node::Go(block, number))
+        Ok(FormNode::Go(block, number))
     }
 
-    fn analyze_the(&mut self, kind: Word, value: Word) -> Compiled<Node> {
+    fn analyze_the(&mut self, kind: Word, value: Word) -> CompileResult<FormNode> {
         let value = self.analyze(value)?;
         let is_values =
             kind.is_cons() && self.machine.heap.pair(kind).car == Word::symbol(well_known::VALUES);
         if is_values || kind == T {
             return Ok(value);
         }
-        let arguments = vec![value, Node::Constant(kind)];
+        let arguments = vec![value, FormNode::Constant(kind)];
         self.call_global(well_known::CHECK_TYPE, arguments)
     }
 
-    fn analyze_values_bind(&mut self, names: Word, values: Word, body: &[Word]) -> Compiled<Node> {
+    fn analyze_values_bind(
+        &mut self,
+        names: Word,
+        values: Word,
+        body: &[Word],
+    ) -> CompileResult<FormNode> {
         let names = self.elements(names)?;
         let values = self.analyze(values)?;
         let (declarations, body) = self.split_declarations(body)?;
@@ -404,42 +431,42 @@ impl Compiler<'_> {
             let variable = self.new_variable();
             variables.push(variable);
             if self.is_special_here(symbol, &declarations) {
-                specials.push(Binding::Dynamic(symbol, Node::Local(variable)));
+                specials.push(VariableBinding::Dynamic(symbol, FormNode::Local(variable)));
                 self.scope.push(ScopeEntry::Special(symbol));
             } else {
                 self.scope.push(ScopeEntry::Variable(symbol, variable));
             }
         }
         let body = self.analyze_declared(&declarations, &body, before)?;
-        let body = if specials.is_empty() { body } else { Node::Let(specials, Box::new(body)) };
-        Ok(Node::ValuesBind(variables, Box::new(values), Box::new(body)))
+        let body = if specials.is_empty() { body } else { FormNode::Let(specials, Box::new(body)) };
+        Ok(FormNode::ValuesBind(variables, Box::new(values), Box::new(body)))
     }
 
-    fn analyze_values_call(&mut self, function: Word, forms: &[Word]) -> Compiled<Node> {
+    fn analyze_values_call(&mut self, function: Word, forms: &[Word]) -> CompileResult<FormNode> {
         let target = self.analyze_target(function)?;
         let mut lists = Vec::new();
         for form in forms {
-            lists.push(Node::ValuesToList(Box::new(self.analyze(*form)?)));
+            lists.push(FormNode::ValuesToList(Box::new(self.analyze(*form)?)));
         }
         let all = self.call_global(well_known::APPEND, lists)?;
-        Ok(Node::Apply(target, vec![all], self.place))
+        Ok(FormNode::Apply(target, vec![all], self.place))
     }
 
-    fn analyze_cleanup(&mut self, body: Word, cleanup: &[Word]) -> Compiled<Node> {
+    fn analyze_cleanup(&mut self, body: Word, cleanup: &[Word]) -> CompileResult<FormNode> {
         let lambda = [Word::symbol(well_known::LAMBDA), NIL];
         let forms = self.list(cleanup);
         let lambda = self.machine.heap.list_with_tail(&lambda, forms);
         self.machine.roots.push(lambda);
-        let Node::Function(function) = self.analyze_lambda(lambda)? else {
+        let FormNode::Function(function) = self.analyze_lambda(lambda)? else {
             return self.program("a cleanup that is no function");
         };
         self.cleanups += 1;
         let body = self.analyze(body);
         self.cleanups -= 1;
-        Ok(Node::Cleanup(Box::new(body?), function))
+        Ok(FormNode::Cleanup(Box::new(body?), function))
     }
 
-    fn analyze_declaim(&mut self, declarations: &[Word]) -> Compiled<Node> {
+    fn analyze_declaim(&mut self, declarations: &[Word]) -> CompileResult<FormNode> {
         for declaration in declarations {
             let parts = self.elements(*declaration)?;
             if parts.first() == Some(&Word::symbol(well_known::SPECIAL)) {
@@ -450,22 +477,25 @@ impl Compiler<'_> {
                 }
             }
         }
-        Ok(Node::Constant(NIL))
+        Ok(FormNode::Constant(NIL))
     }
 
     /// The skill's own package is the only one there is.
-    fn analyze_in_package(&mut self, name: Word) -> Compiled<Node> {
+    fn analyze_in_package(&mut self, name: Word) -> CompileResult<FormNode> {
         let text = self.machine.designated_text(name)?.to_owned_string();
         match text.as_str() {
-            "CL-USER" | "COMMON-LISP-USER" => Ok(Node::Constant(NIL)),
+            "CL-USER" | "COMMON-LISP-USER" => Ok(FormNode::Constant(NIL)),
             _ => self.outside(format!("package {text}")),
         }
     }
 
     /// Rejects names that belong to the language.
-    pub(super) fn check_definable(&mut self, symbol: u32, what: &str) -> Compiled<()> {
+    pub(super) fn check_definable(&mut self, symbol: u32, what: &str) -> CompileResult<()> {
         let symbols = &self.machine.symbols;
-        if self.is_prelude || !symbols.is_base(symbol) || symbols.home(symbol) == Home::Nowhere {
+        if self.is_prelude
+            || !symbols.is_base(symbol)
+            || symbols.home(symbol) == SymbolHome::Nowhere
+        {
             return Ok(());
         }
         let name = symbols.name(symbol).to_owned();

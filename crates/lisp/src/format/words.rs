@@ -2,7 +2,7 @@
 
 use crate::machine::Machine;
 use crate::native::characters::{downcase, upcase};
-use crate::trap::Outcome;
+use crate::trap::StepResult;
 use crate::value::Word;
 
 const SMALL: [&str; 20] = [
@@ -32,7 +32,7 @@ const TENS: [&str; 10] =
 const SCALES: [&str; 7] =
     ["", " thousand", " million", " billion", " trillion", " quadrillion", " quintillion"];
 
-pub(super) fn spelled(m: &mut Machine, word: Word, colon: bool, at: bool) -> Outcome<String> {
+pub(super) fn spelled(m: &mut Machine, word: Word, colon: bool, at: bool) -> StepResult<String> {
     let Some(number) = word.as_fixnum() else {
         return m.refuse("FORMAT directive ~R of this value");
     };

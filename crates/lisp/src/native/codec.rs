@@ -2,13 +2,13 @@
 
 use sha2::{Digest as _, Sha256};
 
-use super::{Native, native};
+use super::{NativeFunction, native};
 use crate::machine::Machine;
 use crate::symbols::well_known;
-use crate::trap::Outcome;
+use crate::trap::StepResult;
 use crate::value::Word;
 
-pub(crate) const TABLE: &[Native] = &[
+pub(crate) const TABLE: &[NativeFunction] = &[
     native("bridle:base64-encode", 1, 1, |m, a| {
         let text = m.string_argument(m.argument(a, 0))?;
         let mut out = String::new();
@@ -106,7 +106,7 @@ pub(crate) const TABLE: &[Native] = &[
 
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-fn text_of(m: &mut Machine, bytes: Vec<u8>) -> Outcome {
+fn text_of(m: &mut Machine, bytes: Vec<u8>) -> StepResult {
     match String::from_utf8(bytes) {
         Ok(text) => m.make_text(text),
         Err(_) => Err(m.simple_error("bytes that are no UTF-8 text")),

@@ -1,13 +1,13 @@
 //! Structures and conditions: types, instances, slots.
 
-use super::{MANY, Native, native};
-use crate::heap::Object;
+use super::{MANY, NativeFunction, native};
+use crate::heap::HeapObject;
 use crate::machine::Machine;
-use crate::trap::Outcome;
+use crate::trap::StepResult;
 use crate::types::{RecordType, SlotType};
 use crate::value::{NIL, UNBOUND, Word};
 
-pub(crate) const TABLE: &[Native] = &[
+pub(crate) const TABLE: &[NativeFunction] = &[
     // name, parents, slots as (name initargs initform-function-or-nil), report, is-condition
     native("%define-record", 5, 5, |m, a| {
         let name = m.symbol_argument(m.argument(a, 0))?;
@@ -96,13 +96,16 @@ pub(crate) const TABLE: &[Native] = &[
             return Err(m.simple_error("a structure type that is not defined"));
         };
         let slots: Box<[Word]> = m.arguments(a)[1..].into();
-        Ok(m.heap.allocate(Object::Structure(number, slots)))
+        Ok(m.heap.allocate(HeapObject::Structure(number, slots)))
     }),
     // Fills by initargs; slots without a value stay unbound. Second value: slots to fill.
     native("%allocate-condition", 2, 2, |m, a| {
         let symbol = m.symbol_argument(m.argument(a, 0))?;
         let number = m.types.find(symbol).filter(|number| m.types.get(*number).is_condition);
         let Some(number) = number else {
+            if m.symbols.home(symbol) == crate::symbols::SymbolHome::Lisp {
+                return m.refuse(&format!("condition {}", m.symbols.name(symbol)));
+            }
             let text = format!("{} does not designate a condition class.", m.symbols.name(symbol));
             return Err(m.message(crate::types::condition::SIMPLE_TYPE_ERROR, &text));
         };
@@ -113,7 +116,10 @@ pub(crate) const TABLE: &[Native] = &[
             .iter()
             .map(|slot| {
                 let found = given.chunks_exact(2).find(|pair| slot.initargs.contains(&pair[0]));
-                found.map_or(UNBOUND, |pair| pair[1])
+                // Simple conditions begin without a text and without arguments.
+                let is_simple = m.symbols.home(slot.name) == crate::symbols::SymbolHome::System
+                    && m.symbols.name(slot.name).starts_with("FORMAT-");
+                found.map_or(if is_simple { NIL } else { UNBOUND }, |pair| pair[1])
             })
             .collect();
         let missing: Vec<Word> = slots
@@ -123,7 +129,7 @@ pub(crate) const TABLE: &[Native] = &[
             .filter(|((_, value), slot)| **value == UNBOUND && slot.initform != UNBOUND)
             .map(|((index, _), _)| Word::count(index))
             .collect();
-        let word = m.heap.allocate(Object::Structure(number, slots.into()));
+        let word = m.heap.allocate(HeapObject::Structure(number, slots.into()));
         let missing = m.make_list(&missing)?;
         Ok(m.return_values(&[word, missing]))
     }),
@@ -135,7 +141,7 @@ pub(crate) const TABLE: &[Native] = &[
     native("%set-slot-at", 3, 3, |m, a| {
         let index = m.argument(a, 1).as_index().unwrap_or(0);
         let value = m.argument(a, 2);
-        if let Some(Object::Structure(_, slots)) = m.heap.object_mut(m.argument(a, 0)) {
+        if let Some(HeapObject::Structure(_, slots)) = m.heap.object_mut(m.argument(a, 0)) {
             slots[index] = value;
         }
         Ok(value)
@@ -152,14 +158,14 @@ pub(crate) const TABLE: &[Native] = &[
     native("%struct-set", 4, 4, |m, a| {
         let slot = checked_slot(m, m.argument(a, 0), m.argument(a, 1), m.argument(a, 2))?;
         let value = m.argument(a, 3);
-        if let Some(Object::Structure(_, slots)) = m.heap.object_mut(m.argument(a, 0)) {
+        if let Some(HeapObject::Structure(_, slots)) = m.heap.object_mut(m.argument(a, 0)) {
             slots[slot] = value;
         }
         Ok(value)
     }),
     native("copy-structure", 1, 1, |m, a| match m.record(m.argument(a, 0)) {
         Some((kind, slots)) => {
-            let copy = Object::Structure(kind, slots.into());
+            let copy = HeapObject::Structure(kind, slots.into());
             Ok(m.heap.allocate(copy))
         }
         None => Err(m.type_error(m.argument(a, 0), crate::symbols::well_known::STRUCTURE_OBJECT)),
@@ -178,7 +184,7 @@ pub(crate) const TABLE: &[Native] = &[
     }),
 ];
 
-fn slot_of(m: &mut Machine, kind: Word, name: Word) -> Outcome<(u32, usize)> {
+fn slot_of(m: &mut Machine, kind: Word, name: Word) -> StepResult<(u32, usize)> {
     let (kind, name) = (m.symbol_argument(kind)?, m.symbol_argument(name)?);
     let number = m.types.find(kind);
     let slot = number
@@ -189,7 +195,7 @@ fn slot_of(m: &mut Machine, kind: Word, name: Word) -> Outcome<(u32, usize)> {
     }
 }
 
-fn checked_slot(m: &mut Machine, word: Word, kind: Word, name: Word) -> Outcome<usize> {
+fn checked_slot(m: &mut Machine, word: Word, kind: Word, name: Word) -> StepResult<usize> {
     let (number, _) = slot_of(m, kind, name)?;
     let found = m.record(word).filter(|(kind, _)| m.types.is_subtype(*kind, number));
     let Some((own, _)) = found else {

@@ -3,15 +3,15 @@
 //!
 //! long: the encoder is one match over kinds of values.
 
-use super::{Native, native};
-use crate::heap::Object;
+use super::{NativeFunction, native};
+use crate::heap::HeapObject;
 use crate::machine::Machine;
-use crate::symbols::{Home, well_known};
-use crate::trap::{LimitKind, Outcome, limit};
+use crate::symbols::{SymbolHome, well_known};
+use crate::trap::{LimitKind, StepResult, limit};
 use crate::types::condition;
 use crate::value::{NIL, T, Word};
 
-pub(crate) const TABLE: &[Native] = &[
+pub(crate) const TABLE: &[NativeFunction] = &[
     native("bridle:json-encode", 1, 1, |m, a| {
         let mut out = String::new();
         encode(m, m.argument(a, 0), &mut out, 0)?;
@@ -51,7 +51,7 @@ fn quote(text: impl Iterator<Item = char>, out: &mut String) {
     out.push('"');
 }
 
-fn encode(m: &mut Machine, word: Word, out: &mut String, depth: usize) -> Outcome<()> {
+fn encode(m: &mut Machine, word: Word, out: &mut String, depth: usize) -> StepResult<()> {
     m.charge(1)?;
     if depth > DEPTH {
         return Err(limit(LimitKind::Depth));
@@ -111,8 +111,8 @@ fn encode(m: &mut Machine, word: Word, out: &mut String, depth: usize) -> Outcom
         return Ok(());
     }
     match m.heap.get(word) {
-        Some(Object::Double(number)) => out.push_str(&format!("{number:?}")),
-        Some(Object::Big(_)) | None if word.as_character().is_none() => {
+        Some(HeapObject::Double(number)) => out.push_str(&format!("{number:?}")),
+        Some(HeapObject::Big(_)) | None if word.as_character().is_none() => {
             out.push_str(&m.print(word, true)?);
         }
         _ => return Err(bad(m, "a value that JSON has no word for")),
@@ -126,7 +126,7 @@ fn skip(text: &[char], at: &mut usize) {
     }
 }
 
-fn decode(m: &mut Machine, text: &[char], at: &mut usize, depth: usize) -> Outcome {
+fn decode(m: &mut Machine, text: &[char], at: &mut usize, depth: usize) -> StepResult {
     m.charge(1)?;
     if depth > DEPTH {
         return Err(limit(LimitKind::Depth));
@@ -164,7 +164,7 @@ fn decode(m: &mut Machine, text: &[char], at: &mut usize, depth: usize) -> Outco
     }
 }
 
-fn decode_object(m: &mut Machine, text: &[char], at: &mut usize, depth: usize) -> Outcome {
+fn decode_object(m: &mut Machine, text: &[char], at: &mut usize, depth: usize) -> StepResult {
     *at += 1;
     let mut words = Vec::new();
     skip(text, at);
@@ -181,7 +181,7 @@ fn decode_object(m: &mut Machine, text: &[char], at: &mut usize, depth: usize) -
         }
         *at += 1;
         m.heap.bytes += key.len() + 128;
-        words.push(Word::symbol(m.symbols.intern(Home::Keyword, &key.to_uppercase())));
+        words.push(Word::symbol(m.symbols.intern(SymbolHome::Keyword, &key.to_uppercase())));
         words.push(decode(m, text, at, depth + 1)?);
         skip(text, at);
         *at += 1;
@@ -193,7 +193,7 @@ fn decode_object(m: &mut Machine, text: &[char], at: &mut usize, depth: usize) -
     }
 }
 
-fn decode_string(m: &mut Machine, text: &[char], at: &mut usize) -> Outcome<String> {
+fn decode_string(m: &mut Machine, text: &[char], at: &mut usize) -> StepResult<String> {
     if text.get(*at) != Some(&'"') {
         return Err(bad(m, "expected a string"));
     }
@@ -226,7 +226,7 @@ fn decode_string(m: &mut Machine, text: &[char], at: &mut usize) -> Outcome<Stri
     }
 }
 
-fn decode_unicode(m: &mut Machine, text: &[char], at: &mut usize) -> Outcome<char> {
+fn decode_unicode(m: &mut Machine, text: &[char], at: &mut usize) -> StepResult<char> {
     let unit = |at: &mut usize| {
         let digits: String = text.iter().skip(*at).take(4).collect();
         *at += 4;
@@ -245,7 +245,7 @@ fn decode_unicode(m: &mut Machine, text: &[char], at: &mut usize) -> Outcome<cha
     code.and_then(char::from_u32).ok_or_else(|| bad(m, "a bad \\u escape"))
 }
 
-fn decode_atom(m: &mut Machine, text: &[char], at: &mut usize) -> Outcome {
+fn decode_atom(m: &mut Machine, text: &[char], at: &mut usize) -> StepResult {
     let start = *at;
     while text.get(*at).is_some_and(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.')) {
         *at += 1;

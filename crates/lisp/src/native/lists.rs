@@ -1,13 +1,13 @@
 //! Functions of conses that take no function.
 
-use super::{MANY, Native, native};
+use super::{MANY, NativeFunction, native};
 use crate::equality::is_eql;
 use crate::machine::Machine;
 use crate::symbols::well_known;
-use crate::trap::Outcome;
+use crate::trap::StepResult;
 use crate::value::{NIL, Word};
 
-pub(crate) const TABLE: &[Native] = &[
+pub(crate) const TABLE: &[NativeFunction] = &[
     native("car", 1, 1, |m, a| m.car(m.argument(a, 0))),
     native("cdr", 1, 1, |m, a| m.cdr(m.argument(a, 0))),
     native("first", 1, 1, |m, a| m.car(m.argument(a, 0))),
@@ -34,11 +34,11 @@ pub(crate) const TABLE: &[Native] = &[
     native("ninth", 1, 1, |m, a| nth(m, 8, m.argument(a, 0))),
     native("tenth", 1, 1, |m, a| nth(m, 9, m.argument(a, 0))),
     native("nth", 2, 2, |m, a| {
-        let index = m.index_argument(m.argument(a, 0))?;
+        let index = m.count_argument(m.argument(a, 0))?;
         nth(m, index, m.argument(a, 1))
     }),
     native("nthcdr", 2, 2, |m, a| {
-        let index = m.index_argument(m.argument(a, 0))?;
+        let index = m.count_argument(m.argument(a, 0))?;
         nthcdr(m, index, m.argument(a, 1))
     }),
     native("cons", 2, 2, |m, a| {
@@ -58,7 +58,8 @@ pub(crate) const TABLE: &[Native] = &[
         let (first, last) = words.split_at(words.len() - 1);
         Ok(m.heap.list_with_tail(first, last[0]))
     }),
-    native("make-list", 1, 3, |m, a| {
+    native("make-list", 1, MANY, |m, a| {
+        m.check_keys(a, 1, &["INITIAL-ELEMENT"])?;
         let count = m.index_argument(m.argument(a, 0))?;
         let element = m.key(a, 1, "INITIAL-ELEMENT").unwrap_or(NIL);
         m.reserve(count.saturating_mul(24))?;
@@ -67,7 +68,7 @@ pub(crate) const TABLE: &[Native] = &[
     native("append", 0, MANY, append),
     native("nconc", 0, MANY, |m, a| {
         let mut result = NIL;
-        let mut end = NIL;
+        let mut before = NIL;
         for index in 0..a.count {
             let next = m.argument(a, index);
             if next.is_nil() {
@@ -76,19 +77,19 @@ pub(crate) const TABLE: &[Native] = &[
             if result.is_nil() {
                 result = next;
             } else {
+                let end = last_cons(m, before)?;
                 set_cdr(m, end, next)?;
             }
-            if next.is_cons() {
-                end = last_cons(m, next)?;
-            } else if index + 1 < a.count {
+            if !next.is_cons() && index + 1 < a.count {
                 return Err(m.type_error(next, well_known::LIST));
             }
+            before = next;
         }
         Ok(result)
     }),
     native("last", 1, 2, |m, a| {
         let count = match m.optional(a, 1) {
-            Some(word) => m.index_argument(word)?,
+            Some(word) => m.count_argument(word)?,
             None => 1,
         };
         let list = m.argument(a, 0);
@@ -97,7 +98,7 @@ pub(crate) const TABLE: &[Native] = &[
     }),
     native("butlast", 1, 2, |m, a| {
         let count = match m.optional(a, 1) {
-            Some(word) => m.index_argument(word)?,
+            Some(word) => m.count_argument(word)?,
             None => 1,
         };
         let list = m.argument(a, 0);
@@ -173,7 +174,7 @@ pub(crate) const TABLE: &[Native] = &[
         path(m, found, "ad")
     }),
     native("%find-key", 2, 2, |m, a| find_key(m, m.argument(a, 0), m.argument(a, 1))),
-    native("%check-list", 3, 3, |m, a| {
+    native("%check-list", 4, 4, |m, a| {
         let list = m.argument(a, 0);
         let least = m.argument(a, 1).as_index().unwrap_or(0);
         let most = m.argument(a, 2).as_index();
@@ -183,7 +184,9 @@ pub(crate) const TABLE: &[Native] = &[
             rest = m.heap.pair(rest).cdr;
             m.charge(1)?;
         }
-        let is_short = count < least || (rest.is_true() && most.is_some());
+        // An atom at the end goes only into &REST, behind all other parameters.
+        let is_taken = m.argument(a, 3).as_index().is_some_and(|others| count >= others);
+        let is_short = count < least || rest.is_true() && !is_taken;
         if is_short || most.is_some_and(|most| count > most) {
             let text = m.print_to_string(list);
             return Err(
@@ -245,14 +248,14 @@ pub(crate) const TABLE: &[Native] = &[
     }),
 ];
 
-fn path(m: &mut Machine, mut word: Word, steps: &str) -> Outcome {
+fn path(m: &mut Machine, mut word: Word, steps: &str) -> StepResult {
     for step in steps.bytes().rev() {
         word = if step == b'a' { m.car(word)? } else { m.cdr(word)? };
     }
     Ok(word)
 }
 
-fn nthcdr(m: &mut Machine, count: usize, mut list: Word) -> Outcome {
+fn nthcdr(m: &mut Machine, count: usize, mut list: Word) -> StepResult {
     if !list.is_cons() && list.is_true() {
         return Err(m.type_error(list, well_known::LIST));
     }
@@ -266,12 +269,12 @@ fn nthcdr(m: &mut Machine, count: usize, mut list: Word) -> Outcome {
     Ok(list)
 }
 
-fn nth(m: &mut Machine, count: usize, list: Word) -> Outcome {
+fn nth(m: &mut Machine, count: usize, list: Word) -> StepResult {
     let rest = nthcdr(m, count, list)?;
     m.car(rest)
 }
 
-fn cons_count(m: &mut Machine, list: Word) -> Outcome<usize> {
+fn cons_count(m: &mut Machine, list: Word) -> StepResult<usize> {
     let (mut rest, mut count) = (list, 0);
     if !rest.is_cons() && rest.is_true() {
         return Err(m.type_error(rest, well_known::LIST));
@@ -284,7 +287,7 @@ fn cons_count(m: &mut Machine, list: Word) -> Outcome<usize> {
     Ok(count)
 }
 
-fn last_cons(m: &mut Machine, list: Word) -> Outcome {
+fn last_cons(m: &mut Machine, list: Word) -> StepResult {
     let mut last = list;
     loop {
         let next = m.heap.pair(last).cdr;
@@ -296,7 +299,7 @@ fn last_cons(m: &mut Machine, list: Word) -> Outcome {
     }
 }
 
-fn append(m: &mut Machine, a: crate::machine::Arguments) -> Outcome {
+fn append(m: &mut Machine, a: crate::machine::ArgumentWindow) -> StepResult {
     let Some(last) = a.count.checked_sub(1) else { return Ok(NIL) };
     let mut words = Vec::new();
     for index in 0..last {
@@ -307,7 +310,7 @@ fn append(m: &mut Machine, a: crate::machine::Arguments) -> Outcome {
     Ok(m.heap.list_with_tail(&words, tail))
 }
 
-fn find_key(m: &mut Machine, plist: Word, key: Word) -> Outcome {
+fn find_key(m: &mut Machine, plist: Word, key: Word) -> StepResult {
     let mut rest = plist;
     while rest.is_cons() {
         let pair = m.heap.pair(rest);
@@ -323,7 +326,7 @@ fn find_key(m: &mut Machine, plist: Word, key: Word) -> Outcome {
     if rest.is_nil() { Ok(NIL) } else { Err(m.type_error(rest, well_known::LIST)) }
 }
 
-fn set_car(m: &mut Machine, word: Word, value: Word) -> Outcome<()> {
+fn set_car(m: &mut Machine, word: Word, value: Word) -> StepResult<()> {
     match m.heap.pair_mut(word) {
         Some(pair) if word.is_cons() => pair.car = value,
         _ => return Err(m.type_error(word, well_known::CONS)),
@@ -331,7 +334,7 @@ fn set_car(m: &mut Machine, word: Word, value: Word) -> Outcome<()> {
     Ok(())
 }
 
-fn set_cdr(m: &mut Machine, word: Word, value: Word) -> Outcome<()> {
+fn set_cdr(m: &mut Machine, word: Word, value: Word) -> StepResult<()> {
     match m.heap.pair_mut(word) {
         Some(pair) if word.is_cons() => pair.cdr = value,
         _ => return Err(m.type_error(word, well_known::CONS)),

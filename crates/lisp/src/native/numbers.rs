@@ -5,17 +5,17 @@ use std::cmp::Ordering;
 use num_integer::Integer as _;
 use num_traits::{Signed as _, ToPrimitive as _, Zero as _};
 
-use super::{MANY, Native, native};
-use crate::heap::Object;
-use crate::machine::{Arguments, Machine};
-use crate::number::Number;
+use super::{MANY, NativeFunction, native};
+use crate::heap::HeapObject;
+use crate::machine::{ArgumentWindow, Machine};
+use crate::number::RealNumber;
 use crate::number::bits::BitOperation;
-use crate::number::rounding::Rounding;
+use crate::number::rounding::RoundingMode;
 use crate::symbols::well_known;
-use crate::trap::Outcome;
+use crate::trap::StepResult;
 use crate::value::{Word, tag};
 
-pub(crate) const TABLE: &[Native] = &[
+pub(crate) const TABLE: &[NativeFunction] = &[
     native("+", 0, MANY, |m, a| fold(m, a, 0, Machine::add)),
     native("*", 0, MANY, |m, a| fold(m, a, 1, Machine::multiply)),
     native("-", 1, MANY, |m, a| {
@@ -51,8 +51,8 @@ pub(crate) const TABLE: &[Native] = &[
     native("abs", 1, 1, |m, a| {
         let word = m.argument(a, 0);
         match m.number(word)? {
-            Number::Single(number) => m.single_word(number.abs()),
-            Number::Double(number) => m.double_word(number.abs()),
+            RealNumber::Single(number) => m.single_word(number.abs()),
+            RealNumber::Double(number) => m.double_word(number.abs()),
             number if number.is_negative() => m.negate(word),
             _ => Ok(word),
         }
@@ -60,22 +60,22 @@ pub(crate) const TABLE: &[Native] = &[
     native("signum", 1, 1, |m, a| {
         let word = m.argument(a, 0);
         match m.number(word)? {
-            Number::Single(number) if number != 0.0 => m.single_word(number.signum()),
-            Number::Double(number) if number != 0.0 => m.double_word(number.signum()),
-            Number::Single(_) | Number::Double(_) => Ok(word),
+            RealNumber::Single(number) if number != 0.0 => m.single_word(number.signum()),
+            RealNumber::Double(number) if number != 0.0 => m.double_word(number.signum()),
+            RealNumber::Single(_) | RealNumber::Double(_) => Ok(word),
             number if number.is_negative() => Ok(Word::fixnum(-1)),
             number => Ok(Word::fixnum(i64::from(!number.is_zero()))),
         }
     }),
-    native("floor", 1, 2, |m, a| round(m, a, Rounding::Floor)),
-    native("ceiling", 1, 2, |m, a| round(m, a, Rounding::Ceiling)),
-    native("truncate", 1, 2, |m, a| round(m, a, Rounding::Truncate)),
-    native("round", 1, 2, |m, a| round(m, a, Rounding::Round)),
+    native("floor", 1, 2, |m, a| round(m, a, RoundingMode::Floor)),
+    native("ceiling", 1, 2, |m, a| round(m, a, RoundingMode::Ceiling)),
+    native("truncate", 1, 2, |m, a| round(m, a, RoundingMode::Truncate)),
+    native("round", 1, 2, |m, a| round(m, a, RoundingMode::Round)),
     native("mod", 2, 2, |m, a| {
-        Ok(m.round_quotient(Rounding::Floor, m.argument(a, 0), m.argument(a, 1))?.1)
+        Ok(m.round_quotient(RoundingMode::Floor, m.argument(a, 0), m.argument(a, 1))?.1)
     }),
     native("rem", 2, 2, |m, a| {
-        Ok(m.round_quotient(Rounding::Truncate, m.argument(a, 0), m.argument(a, 1))?.1)
+        Ok(m.round_quotient(RoundingMode::Truncate, m.argument(a, 0), m.argument(a, 1))?.1)
     }),
     native("gcd", 0, MANY, |m, a| {
         let mut result = num_bigint::BigInt::zero();
@@ -118,7 +118,8 @@ pub(crate) const TABLE: &[Native] = &[
             return transcendental(m, m.argument(a, 0), f64::atan);
         }
         let (one, two) = (m.real(m.argument(a, 0))?, m.real(m.argument(a, 1))?);
-        let is_double = matches!(one, Number::Double(_)) || matches!(two, Number::Double(_));
+        let is_double =
+            matches!(one, RealNumber::Double(_)) || matches!(two, RealNumber::Double(_));
         let result = m.as_double(&one)?.atan2(m.as_double(&two)?);
         if is_double { m.double_word(result) } else { m.single_word(result as f32) }
     }),
@@ -135,7 +136,7 @@ pub(crate) const TABLE: &[Native] = &[
         let number = m.real(word)?;
         match m.optional(a, 1) {
             None if !number.is_rational() => Ok(word),
-            None => m.float_like(word, &Number::Single(0.0)),
+            None => m.float_like(word, &RealNumber::Single(0.0)),
             Some(model) => {
                 let model = m.real(model)?;
                 m.float_like(word, &model)
@@ -175,10 +176,10 @@ pub(crate) const TABLE: &[Native] = &[
 
 fn fold(
     m: &mut Machine,
-    a: Arguments,
+    a: ArgumentWindow,
     unit: i64,
-    step: fn(&mut Machine, Word, Word) -> Outcome,
-) -> Outcome {
+    step: fn(&mut Machine, Word, Word) -> StepResult,
+) -> StepResult {
     if a.count == 0 {
         return Ok(Word::fixnum(unit));
     }
@@ -186,7 +187,11 @@ fn fold(
     reduce(m, a, step)
 }
 
-fn reduce(m: &mut Machine, a: Arguments, step: fn(&mut Machine, Word, Word) -> Outcome) -> Outcome {
+fn reduce(
+    m: &mut Machine,
+    a: ArgumentWindow,
+    step: fn(&mut Machine, Word, Word) -> StepResult,
+) -> StepResult {
     let mut result = m.argument(a, 0);
     for index in 1..a.count {
         result = step(m, result, m.argument(a, index))?;
@@ -194,7 +199,7 @@ fn reduce(m: &mut Machine, a: Arguments, step: fn(&mut Machine, Word, Word) -> O
     Ok(result)
 }
 
-fn compare_equal(m: &mut Machine, a: Arguments) -> Outcome {
+fn compare_equal(m: &mut Machine, a: ArgumentWindow) -> StepResult {
     m.number(m.argument(a, 0))?;
     let mut holds = true;
     for index in 1..a.count {
@@ -203,7 +208,7 @@ fn compare_equal(m: &mut Machine, a: Arguments) -> Outcome {
     Ok(Word::truth(holds))
 }
 
-fn compare_all(m: &mut Machine, a: Arguments, holds: fn(Ordering) -> bool) -> Outcome {
+fn compare_all(m: &mut Machine, a: ArgumentWindow, holds: fn(Ordering) -> bool) -> StepResult {
     m.real(m.argument(a, 0))?;
     let mut all = true;
     for index in 1..a.count {
@@ -212,7 +217,7 @@ fn compare_all(m: &mut Machine, a: Arguments, holds: fn(Ordering) -> bool) -> Ou
     Ok(Word::truth(all))
 }
 
-fn best(m: &mut Machine, a: Arguments, wanted: Ordering) -> Outcome {
+fn best(m: &mut Machine, a: ArgumentWindow, wanted: Ordering) -> StepResult {
     let mut best = m.argument(a, 0);
     m.real(best)?;
     for index in 1..a.count {
@@ -224,22 +229,22 @@ fn best(m: &mut Machine, a: Arguments, wanted: Ordering) -> Outcome {
     Ok(best)
 }
 
-fn round(m: &mut Machine, a: Arguments, rounding: Rounding) -> Outcome {
+fn round(m: &mut Machine, a: ArgumentWindow, rounding: RoundingMode) -> StepResult {
     let divisor = m.optional(a, 1).unwrap_or(Word::fixnum(1));
     let (quotient, remainder) = m.round_quotient(rounding, m.argument(a, 0), divisor)?;
     Ok(m.return_values(&[quotient, remainder]))
 }
 
-fn transcendental(m: &mut Machine, word: Word, function: fn(f64) -> f64) -> Outcome {
+fn transcendental(m: &mut Machine, word: Word, function: fn(f64) -> f64) -> StepResult {
     let number = m.number(word)?;
     let result = function(m.as_double(&number)?);
     match number {
-        Number::Double(_) => m.double_word(result),
+        RealNumber::Double(_) => m.double_word(result),
         _ => m.single_word(result as f32),
     }
 }
 
-fn logarithm(m: &mut Machine, a: Arguments) -> Outcome {
+fn logarithm(m: &mut Machine, a: ArgumentWindow) -> StepResult {
     let number = m.number(m.argument(a, 0))?;
     if number.is_zero() {
         return Err(m.division_by_zero(well_known::SLASH, Word::fixnum(1), Word::fixnum(0)));
@@ -252,7 +257,7 @@ fn logarithm(m: &mut Machine, a: Arguments) -> Outcome {
     };
     let base = m.number(base)?;
     match (&number, &base) {
-        (Number::Integer(one), Number::Integer(two)) => {
+        (RealNumber::Integer(one), RealNumber::Integer(two)) => {
             let both = (one.to_f64().unwrap_or(f64::NAN), two.to_f64().unwrap_or(f64::NAN));
             if two.is_negative() || two.is_zero() || !both.0.is_finite() || !both.1.is_finite() {
                 return m.refuse("LOG of this base");
@@ -263,9 +268,9 @@ fn logarithm(m: &mut Machine, a: Arguments) -> Outcome {
     }
 }
 
-fn part(m: &mut Machine, word: Word, is_top: bool) -> Outcome {
+fn part(m: &mut Machine, word: Word, is_top: bool) -> StepResult {
     match m.heap.get(word) {
-        Some(Object::Ratio(parts)) => {
+        Some(HeapObject::Ratio(parts)) => {
             let number = if is_top { parts.numerator.clone() } else { parts.denominator.clone() };
             m.integer_word(number)
         }
@@ -279,7 +284,7 @@ fn part(m: &mut Machine, word: Word, is_top: bool) -> Outcome {
     }
 }
 
-fn bits(m: &mut Machine, a: Arguments, unit: i64, operation: BitOperation) -> Outcome {
+fn bits(m: &mut Machine, a: ArgumentWindow, unit: i64, operation: BitOperation) -> StepResult {
     let mut result = Word::fixnum(unit);
     for index in 0..a.count {
         result = m.combine_bits(operation, result, m.argument(a, index))?;

@@ -1,16 +1,16 @@
 //! Output: streams, printing and `format`; and reading a value from a string.
 
-use super::{MANY, Native, native};
-use crate::heap::{Object, Stream};
-use crate::machine::{Arguments, Machine};
-use crate::read::{ReadFailureKind, Reader, Reading};
+use super::{MANY, NativeFunction, native};
+use crate::heap::{HeapObject, TextStream};
+use crate::machine::{ArgumentWindow, Machine};
+use crate::read::{FormReader, ReadFailureKind, SourceTrust};
 use crate::symbols::well_known;
-use crate::text::Text;
-use crate::trap::{Outcome, limit, outside};
+use crate::text::LispText;
+use crate::trap::{StepResult, limit, outside};
 use crate::types::condition;
 use crate::value::{NIL, T, Word};
 
-pub(crate) const TABLE: &[Native] = &[
+pub(crate) const TABLE: &[NativeFunction] = &[
     native("princ", 1, 2, |m, a| print(m, a, false, "", "")),
     native("prin1", 1, 2, |m, a| print(m, a, true, "", "")),
     native("print", 1, 2, |m, a| print(m, a, true, "\n", " ")),
@@ -56,13 +56,14 @@ pub(crate) const TABLE: &[Native] = &[
     native("finish-output", 0, 1, |_, _| Ok(NIL)),
     native("force-output", 0, 1, |_, _| Ok(NIL)),
     native("make-string-output-stream", 0, 0, |m, _| {
-        Ok(m.heap.allocate(Object::Stream(Box::new(Stream::ToText { text: Text::new() }))))
+        Ok(m.heap
+            .allocate(HeapObject::Stream(Box::new(TextStream::ToText { text: LispText::new() }))))
     }),
     native("get-output-stream-string", 1, 1, |m, a| {
         let word = m.argument(a, 0);
         let text = match m.heap.object_mut(word) {
-            Some(Object::Stream(stream)) if word.is_object() => match stream.as_mut() {
-                Stream::ToText { text } => std::mem::replace(text, Text::new()),
+            Some(HeapObject::Stream(stream)) if word.is_object() => match stream.as_mut() {
+                TextStream::ToText { text } => std::mem::replace(text, LispText::new()),
                 _ => return m.refuse("this stream"),
             },
             _ => return Err(m.type_error(word, well_known::STREAM)),
@@ -70,8 +71,9 @@ pub(crate) const TABLE: &[Native] = &[
         m.make_text(text)
     }),
     native("%stream", 1, 1, |m, a| {
-        let kind = if m.argument(a, 0).is_true() { Stream::ErrorOutput } else { Stream::Output };
-        Ok(m.heap.allocate(Object::Stream(Box::new(kind))))
+        let kind =
+            if m.argument(a, 0).is_true() { TextStream::ErrorOutput } else { TextStream::Output };
+        Ok(m.heap.allocate(HeapObject::Stream(Box::new(kind))))
     }),
     native("format", 2, MANY, |m, a| {
         let control = m.string_argument(m.argument(a, 1))?;
@@ -104,14 +106,21 @@ pub(crate) const TABLE: &[Native] = &[
     }),
 ];
 
-fn part(m: &mut Machine, a: Arguments) -> Outcome<String> {
+fn part(m: &mut Machine, a: ArgumentWindow) -> StepResult<String> {
+    m.check_keys(a, 2, &["START", "END"])?;
     let text = m.string_argument(m.argument(a, 0))?;
     let count = text.chars().count();
     let (start, end) = m.bounds(m.key(a, 2, "START"), m.key(a, 2, "END"), count)?;
     Ok(text.chars().skip(start).take(end - start).collect())
 }
 
-fn print(m: &mut Machine, a: Arguments, escape: bool, before: &str, after: &str) -> Outcome {
+fn print(
+    m: &mut Machine,
+    a: ArgumentWindow,
+    escape: bool,
+    before: &str,
+    after: &str,
+) -> StepResult {
     let text = m.print(m.argument(a, 0), escape)?;
     let stream = stream(m, m.optional(a, 1))?;
     m.write(stream, &format!("{before}{text}{after}"))?;
@@ -119,20 +128,20 @@ fn print(m: &mut Machine, a: Arguments, escape: bool, before: &str, after: &str)
 }
 
 /// The stream of an argument: `nil` or nothing is standard output, and so is `t`.
-fn stream(m: &mut Machine, word: Option<Word>) -> Outcome {
+fn stream(m: &mut Machine, word: Option<Word>) -> StepResult {
     match word {
         None | Some(NIL | T) => Ok(m.global(well_known::STANDARD_OUTPUT)),
         Some(word) if super::strings::is_growing(m, word) => Ok(word),
         Some(word) => match m.heap.get(word) {
-            Some(Object::Stream(_)) => Ok(word),
+            Some(HeapObject::Stream(_)) => Ok(word),
             _ => Err(m.type_error(word, well_known::STREAM)),
         },
     }
 }
 
-fn read(m: &mut Machine, text: &str, eof_is_error: Word, eof_value: Word) -> Outcome {
+fn read(m: &mut Machine, text: &str, eof_is_error: Word, eof_value: Word) -> StepResult {
     let characters: Vec<char> = text.chars().collect();
-    let mut reader = Reader::new(&characters, Reading::Skill);
+    let mut reader = FormReader::new(&characters, SourceTrust::Skill);
     let failure = match reader.read(m) {
         Ok(Some(word)) => {
             // One blank behind a token belongs to it.
@@ -160,22 +169,22 @@ fn read(m: &mut Machine, text: &str, eof_is_error: Word, eof_value: Word) -> Out
 }
 
 impl Machine {
-    pub(crate) fn write(&mut self, stream: Word, text: &str) -> Outcome<()> {
+    pub(crate) fn write(&mut self, stream: Word, text: &str) -> StepResult<()> {
         self.charge(text.len() / 16)?;
         self.reserve(text.len())?;
         let is_error = match self.heap.object_mut(stream) {
-            Some(Object::Text(target, _)) => {
+            Some(HeapObject::Text(target, _)) => {
                 target.push_str(text);
                 self.heap.bytes += text.len();
                 return Ok(());
             }
-            Some(Object::Stream(target)) => match target.as_mut() {
-                Stream::ToText { text: target } => {
+            Some(HeapObject::Stream(target)) => match target.as_mut() {
+                TextStream::ToText { text: target } => {
                     target.push_str(text);
                     self.heap.bytes += text.len();
                     return Ok(());
                 }
-                Stream::ErrorOutput => true,
+                TextStream::ErrorOutput => true,
                 _ => false,
             },
             // Streams of the image: output, then error output.
@@ -189,14 +198,14 @@ impl Machine {
     }
 
     pub(crate) fn is_at_line_start(&self, stream: Word) -> bool {
-        let ends = |text: &Text| text.len() == 0 || text.get(text.len() - 1) == Some('\n');
+        let ends = |text: &LispText| text.len() == 0 || text.get(text.len() - 1) == Some('\n');
         match self.heap.get(stream) {
-            Some(Object::Stream(stream)) => match stream.as_ref() {
-                Stream::ToText { text } => ends(text),
-                Stream::ErrorOutput => self.at_line_start[1],
+            Some(HeapObject::Stream(stream)) => match stream.as_ref() {
+                TextStream::ToText { text } => ends(text),
+                TextStream::ErrorOutput => self.at_line_start[1],
                 _ => self.at_line_start[0],
             },
-            Some(Object::Text(text, _)) => ends(text),
+            Some(HeapObject::Text(text, _)) => ends(text),
             _ => true,
         }
     }

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use regex::{Regex, RegexBuilder};
 
-use super::{Native, native};
+use super::{NativeFunction, native};
 use crate::machine::Machine;
-use crate::trap::Outcome;
+use crate::trap::StepResult;
 use crate::value::{NIL, Word};
 
 /// Patterns that were compiled.
@@ -21,7 +21,7 @@ const PATTERN_BYTES: usize = 1 << 20;
 /// Patterns that are kept.
 const PATTERNS: usize = 32;
 
-pub(crate) const TABLE: &[Native] = &[
+pub(crate) const TABLE: &[NativeFunction] = &[
     // First match as a vector of the whole and its groups, nil for a group that took no part.
     native("bridle:regex-match", 2, 2, |m, a| {
         let (regex, text) = both(m, m.argument(a, 0), m.argument(a, 1))?;
@@ -63,7 +63,7 @@ pub(crate) const TABLE: &[Native] = &[
     }),
 ];
 
-fn both(m: &mut Machine, pattern: Word, text: Word) -> Outcome<(Arc<Regex>, String)> {
+fn both(m: &mut Machine, pattern: Word, text: Word) -> StepResult<(Arc<Regex>, String)> {
     let (pattern, text) = (m.string_argument(pattern)?, m.string_argument(text)?);
     m.charge(text.len() / 4 + pattern.len())?;
     if let Some(regex) = m.regexes.compiled.get(&pattern) {

@@ -3,18 +3,18 @@
 use std::cmp::Ordering;
 
 use super::characters::{downcase, has_case, upcase};
-use super::{MANY, Native, native};
+use super::{MANY, NativeFunction, native};
 use crate::equality::fold;
-use crate::heap::Object;
-use crate::machine::{Arguments, Machine};
+use crate::heap::HeapObject;
+use crate::machine::{ArgumentWindow, Machine};
 use crate::number::bits::parse_integer;
 use crate::print::CONTROL_NAMES;
-use crate::text::Text;
-use crate::trap::Outcome;
+use crate::text::LispText;
+use crate::trap::StepResult;
 use crate::types::condition;
 use crate::value::{NIL, Word};
 
-pub(crate) const TABLE: &[Native] = &[
+pub(crate) const TABLE: &[NativeFunction] = &[
     native("string", 1, 1, |m, a| {
         let word = m.argument(a, 0);
         if m.heap.text(word).is_some() {
@@ -26,17 +26,19 @@ pub(crate) const TABLE: &[Native] = &[
     native("char", 2, 2, character_at),
     native("schar", 2, 2, character_at),
     native("make-string", 1, MANY, |m, a| {
+        m.check_keys(a, 1, &["INITIAL-ELEMENT", "ELEMENT-TYPE"])?;
+        check_element_type(m, m.key(a, 1, "ELEMENT-TYPE"))?;
         let count = m.index_argument(m.argument(a, 0))?;
         m.reserve(count.saturating_mul(4))?;
         let filler = match m.key(a, 1, "INITIAL-ELEMENT") {
             Some(word) => m.character_argument(word)?,
             None => '\0',
         };
-        m.make_text(Text::filled(filler, count))
+        m.make_text(LispText::filled(filler, count))
     }),
-    native("string-upcase", 1, 5, |m, a| change_case(m, a, |c, _| upcase(c))),
-    native("string-downcase", 1, 5, |m, a| change_case(m, a, |c, _| downcase(c))),
-    native("string-capitalize", 1, 5, |m, a| {
+    native("string-upcase", 1, MANY, |m, a| change_case(m, a, |c, _| upcase(c))),
+    native("string-downcase", 1, MANY, |m, a| change_case(m, a, |c, _| downcase(c))),
+    native("string-capitalize", 1, MANY, |m, a| {
         change_case(m, a, |c, is_start| if is_start { upcase(c) } else { downcase(c) })
     }),
     native("string-trim", 2, 2, |m, a| trim(m, a, true, true)),
@@ -148,14 +150,13 @@ pub(crate) const TABLE: &[Native] = &[
     native("char-equal", 1, MANY, |m, a| chain(m, a, fold, Ordering::is_eq)),
     native("char-lessp", 1, MANY, |m, a| chain(m, a, fold, Ordering::is_lt)),
     native("char-greaterp", 1, MANY, |m, a| chain(m, a, fold, Ordering::is_gt)),
-    native("char/=", 2, 2, |m, a| {
-        let (one, two) =
-            (m.character_argument(m.argument(a, 0))?, m.character_argument(m.argument(a, 1))?);
-        Ok(Word::truth(one != two))
-    }),
+    native("char/=", 1, MANY, |m, a| all_differ(m, a, |c| c)),
+    native("char-not-equal", 1, MANY, |m, a| all_differ(m, a, fold)),
+    native("char-not-lessp", 1, MANY, |m, a| chain(m, a, fold, Ordering::is_ge)),
+    native("char-not-greaterp", 1, MANY, |m, a| chain(m, a, fold, Ordering::is_le)),
 ];
 
-fn radix(m: &mut Machine, word: Option<Word>) -> Outcome<u32> {
+fn radix(m: &mut Machine, word: Option<Word>) -> StepResult<u32> {
     match word {
         None => Ok(10),
         Some(word) => match m.index_argument(word)? {
@@ -165,19 +166,29 @@ fn radix(m: &mut Machine, word: Option<Word>) -> Outcome<u32> {
     }
 }
 
-fn character_at(m: &mut Machine, a: Arguments) -> Outcome {
+fn character_at(m: &mut Machine, a: ArgumentWindow) -> StepResult {
     if m.heap.text(m.argument(a, 0)).is_none() {
         return Err(m.type_error(m.argument(a, 0), crate::symbols::well_known::STRING));
     }
     m.element(m.argument(a, 0), m.argument(a, 1))
 }
 
-fn change_case(m: &mut Machine, a: Arguments, change: fn(char, bool) -> char) -> Outcome {
+/// Rejects strings of other elements than characters.
+fn check_element_type(m: &mut Machine, kind: Option<Word>) -> StepResult<()> {
+    use crate::symbols::well_known::{BASE_CHAR, CHARACTER};
+    match kind.map(Word::as_symbol) {
+        None | Some(Some(CHARACTER | BASE_CHAR)) => Ok(()),
+        Some(_) => m.refuse("strings of a special element type"),
+    }
+}
+
+fn change_case(m: &mut Machine, a: ArgumentWindow, change: fn(char, bool) -> char) -> StepResult {
+    m.check_keys(a, 1, &["START", "END"])?;
     let text = m.designated_text(m.argument(a, 0))?;
     let (start, end) = m.bounds(m.key(a, 1, "START"), m.key(a, 1, "END"), text.len())?;
     m.charge(text.len() / 16)?;
     let mut is_start = true;
-    let mut changed = Text::new();
+    let mut changed = LispText::new();
     for (index, character) in text.iter().enumerate() {
         if index < start || index >= end {
             changed.push(character);
@@ -189,7 +200,7 @@ fn change_case(m: &mut Machine, a: Arguments, change: fn(char, bool) -> char) ->
     m.make_text(changed)
 }
 
-fn trim(m: &mut Machine, a: Arguments, left: bool, right: bool) -> Outcome {
+fn trim(m: &mut Machine, a: ArgumentWindow, left: bool, right: bool) -> StepResult {
     let bag = super::sequences::elements(m, m.argument(a, 0))?;
     for word in &bag {
         m.character_argument(*word)?;
@@ -207,8 +218,9 @@ fn trim(m: &mut Machine, a: Arguments, left: bool, right: bool) -> Outcome {
     m.make_text(text.slice(start, end))
 }
 
-/// How two parts of strings compare, and where they first differ in the first one.
-fn compare(m: &mut Machine, a: Arguments, is_loose: bool) -> Outcome<(Ordering, usize)> {
+/// Order of two parts of strings, and the index in the first one where they differ.
+fn compare(m: &mut Machine, a: ArgumentWindow, is_loose: bool) -> StepResult<(Ordering, usize)> {
+    m.check_keys(a, 2, &["START1", "END1", "START2", "END2"])?;
     let (one, two) = (m.designated_text(m.argument(a, 0))?, m.designated_text(m.argument(a, 1))?);
     let first = m.bounds(m.key(a, 2, "START1"), m.key(a, 2, "END1"), one.len())?;
     let second = m.bounds(m.key(a, 2, "START2"), m.key(a, 2, "END2"), two.len())?;
@@ -225,17 +237,22 @@ fn compare(m: &mut Machine, a: Arguments, is_loose: bool) -> Outcome<(Ordering, 
     }
 }
 
-fn order(m: &mut Machine, a: Arguments, is_loose: bool, holds: fn(Ordering) -> bool) -> Outcome {
+fn order(
+    m: &mut Machine,
+    a: ArgumentWindow,
+    is_loose: bool,
+    holds: fn(Ordering) -> bool,
+) -> StepResult {
     let (found, at) = compare(m, a, is_loose)?;
     Ok(if holds(found) { Word::count(at) } else { NIL })
 }
 
 fn chain(
     m: &mut Machine,
-    a: Arguments,
+    a: ArgumentWindow,
     change: fn(char) -> char,
     holds: fn(Ordering) -> bool,
-) -> Outcome {
+) -> StepResult {
     let mut all = true;
     let mut before = change(m.character_argument(m.argument(a, 0))?);
     for index in 1..a.count {
@@ -246,7 +263,20 @@ fn chain(
     Ok(Word::truth(all))
 }
 
-fn parse(m: &mut Machine, a: Arguments) -> Outcome {
+fn all_differ(m: &mut Machine, a: ArgumentWindow, change: fn(char) -> char) -> StepResult {
+    let mut seen = Vec::new();
+    let mut all = true;
+    for index in 0..a.count {
+        let next = change(m.character_argument(m.argument(a, index))?);
+        all &= !seen.contains(&next);
+        seen.push(next);
+        m.charge(seen.len() / 16)?;
+    }
+    Ok(Word::truth(all))
+}
+
+fn parse(m: &mut Machine, a: ArgumentWindow) -> StepResult {
+    m.check_keys(a, 1, &["START", "END", "RADIX", "JUNK-ALLOWED"])?;
     let text = m.string_argument(m.argument(a, 0))?;
     let characters: Vec<char> = text.chars().collect();
     let (start, end) = m.bounds(m.key(a, 1, "START"), m.key(a, 1, "END"), characters.len())?;
@@ -275,13 +305,13 @@ fn parse(m: &mut Machine, a: Arguments) -> Outcome {
         after += 1;
     }
     match number {
-        Some(number) if after == end => {
-            let word = m.integer_word(number)?;
-            Ok(m.return_values(&[word, Word::count(after)]))
-        }
         Some(number) if allows_junk => {
             let word = m.integer_word(number)?;
             Ok(m.return_values(&[word, Word::count(at)]))
+        }
+        Some(number) if after == end => {
+            let word = m.integer_word(number)?;
+            Ok(m.return_values(&[word, Word::count(after)]))
         }
         None if allows_junk => Ok(m.return_values(&[NIL, Word::count(at)])),
         _ => {
@@ -293,5 +323,5 @@ fn parse(m: &mut Machine, a: Arguments) -> Outcome {
 
 /// Whether a word is a string with a fill pointer, to be written to.
 pub(crate) fn is_growing(m: &Machine, word: Word) -> bool {
-    matches!(m.heap.get(word), Some(Object::Text(_, shape)) if !shape.is_simple())
+    matches!(m.heap.get(word), Some(HeapObject::Text(_, shape)) if !shape.is_simple())
 }

@@ -1,14 +1,14 @@
 //! Hash tables.
 
-use super::{MANY, Native, native};
-use crate::heap::Object;
+use super::{MANY, NativeFunction, native};
+use crate::heap::HeapObject;
 use crate::machine::Machine;
 use crate::symbols::well_known;
-use crate::table::{Table, TableTest};
-use crate::trap::Outcome;
+use crate::table::{HashTable, TableTest};
+use crate::trap::StepResult;
 use crate::value::{NIL, T, Word};
 
-pub(crate) const TABLE: &[Native] = &[
+pub(crate) const TABLE: &[NativeFunction] = &[
     native("make-hash-table", 0, MANY, make_table),
     native("gethash", 2, 3, |m, a| {
         let (key, table) = (m.argument(a, 0), m.argument(a, 1));
@@ -69,14 +69,18 @@ pub(crate) const TABLE: &[Native] = &[
     }),
 ];
 
-fn table(m: &mut Machine, word: Word) -> Outcome<&Table> {
+fn table(m: &mut Machine, word: Word) -> StepResult<&HashTable> {
     if m.heap.table(word).is_none() {
         return Err(m.type_error(word, well_known::HASH_TABLE));
     }
     m.heap.table(word).ok_or_else(|| crate::trap::outside("a hash table"))
 }
 
-fn make_table(m: &mut Machine, a: crate::machine::Arguments) -> Outcome {
+fn make_table(m: &mut Machine, a: crate::machine::ArgumentWindow) -> StepResult {
+    m.check_keys(a, 0, &["TEST", "SIZE", "REHASH-SIZE", "REHASH-THRESHOLD"])?;
+    if let Some(size) = m.key(a, 0, "SIZE") {
+        m.index_argument(size)?;
+    }
     let test = m.key(a, 0, "TEST").unwrap_or(Word::symbol(well_known::EQL));
     let test = match test.as_symbol() {
         Some(symbol) => m.symbols.name(symbol).to_owned(),
@@ -92,5 +96,5 @@ fn make_table(m: &mut Machine, a: crate::machine::Arguments) -> Outcome {
         "EQUALP" => TableTest::Equalp,
         _ => return Err(m.simple_error("Unknown :TEST for MAKE-HASH-TABLE")),
     };
-    Ok(m.heap.allocate(Object::Table(Box::new(Table::new(test)))))
+    Ok(m.heap.allocate(HeapObject::Table(Box::new(HashTable::new(test)))))
 }

@@ -2,15 +2,15 @@
 
 use num_traits::Signed as _;
 
-use super::{Native, native};
+use super::{NativeFunction, native};
 use crate::equality::{is_eql, is_function};
-use crate::heap::Object;
+use crate::heap::HeapObject;
 use crate::machine::Machine;
-use crate::symbols::{Home, well_known as w};
-use crate::trap::Outcome;
+use crate::symbols::{SymbolHome, well_known as w};
+use crate::trap::StepResult;
 use crate::value::{NIL, T, Word, tag};
 
-pub(crate) const TABLE: &[Native] = &[
+pub(crate) const TABLE: &[NativeFunction] = &[
     native("consp", 1, 1, |m, a| Ok(Word::truth(m.argument(a, 0).is_cons()))),
     native("atom", 1, 1, |m, a| Ok(Word::truth(!m.argument(a, 0).is_cons()))),
     native("listp", 1, 1, |m, a| is(m, m.argument(a, 0), w::LIST)),
@@ -34,17 +34,17 @@ pub(crate) const TABLE: &[Native] = &[
     native("type-of", 1, 1, |m, a| type_of(m, m.argument(a, 0))),
 ];
 
-fn is(m: &mut Machine, word: Word, kind: u32) -> Outcome {
+fn is(m: &mut Machine, word: Word, kind: u32) -> StepResult {
     m.is_of_named_type(word, kind).map(Word::truth)
 }
 
 impl Machine {
-    fn is_of_named_type(&mut self, word: Word, kind: u32) -> Outcome<bool> {
+    fn is_of_named_type(&mut self, word: Word, kind: u32) -> StepResult<bool> {
         let object = self.heap.get(word);
-        let is_integer = word.is_fixnum() || matches!(object, Some(Object::Big(_)));
-        let is_ratio = matches!(object, Some(Object::Ratio(_)));
+        let is_integer = word.is_fixnum() || matches!(object, Some(HeapObject::Big(_)));
+        let is_ratio = matches!(object, Some(HeapObject::Ratio(_)));
         let is_single = word.tag() == tag::SINGLE;
-        let is_double = matches!(object, Some(Object::Double(_)));
+        let is_double = matches!(object, Some(HeapObject::Double(_)));
         let is_float = is_single || is_double;
         let character = word.as_character();
         Ok(match kind {
@@ -55,14 +55,16 @@ impl Machine {
             w::CONS => word.is_cons(),
             w::ATOM => !word.is_cons(),
             w::SYMBOL => word.is_symbol(),
-            w::KEYWORD => word.as_symbol().is_some_and(|s| self.symbols.home(s) == Home::Keyword),
+            w::KEYWORD => {
+                word.as_symbol().is_some_and(|s| self.symbols.home(s) == SymbolHome::Keyword)
+            }
             w::BOOLEAN => word == T || word == NIL,
             w::INTEGER => is_integer,
             w::FIXNUM => word.is_fixnum(),
             w::BIGNUM => is_integer && !word.is_fixnum(),
             w::BIT => word == Word::fixnum(0) || word == Word::fixnum(1),
             w::UNSIGNED_BYTE => match object {
-                Some(Object::Big(number)) => !number.is_negative(),
+                Some(HeapObject::Big(number)) => !number.is_negative(),
                 _ => word.as_fixnum().is_some_and(|number| number >= 0),
             },
             w::RATIO => is_ratio,
@@ -74,21 +76,25 @@ impl Machine {
             w::CHARACTER => character.is_some(),
             w::BASE_CHAR => character.is_some_and(|c| c.is_ascii()),
             w::STANDARD_CHAR => character.is_some_and(|c| c == '\n' || matches!(c, ' '..='~')),
-            w::STRING => matches!(object, Some(Object::Text(..))),
-            w::SIMPLE_STRING => matches!(object, Some(Object::Text(_, shape)) if shape.is_simple()),
-            w::VECTOR | w::ARRAY => matches!(object, Some(Object::Text(..) | Object::Vector(..))),
-            w::SIMPLE_VECTOR => matches!(object, Some(Object::Vector(_, s)) if s.is_simple()),
+            w::STRING => matches!(object, Some(HeapObject::Text(..))),
+            w::SIMPLE_STRING => {
+                matches!(object, Some(HeapObject::Text(_, shape)) if shape.is_simple())
+            }
+            w::VECTOR | w::ARRAY => {
+                matches!(object, Some(HeapObject::Text(..) | HeapObject::Vector(..)))
+            }
+            w::SIMPLE_VECTOR => matches!(object, Some(HeapObject::Vector(_, s)) if s.is_simple()),
             w::SIMPLE_ARRAY => {
-                matches!(object, Some(Object::Vector(_, s) | Object::Text(_, s)) if s.is_simple())
+                matches!(object, Some(HeapObject::Vector(_, s) | HeapObject::Text(_, s)) if s.is_simple())
             }
             w::SEQUENCE => {
                 word.is_cons()
                     || word.is_nil()
-                    || matches!(object, Some(Object::Text(..) | Object::Vector(..)))
+                    || matches!(object, Some(HeapObject::Text(..) | HeapObject::Vector(..)))
             }
             w::FUNCTION | w::COMPILED_FUNCTION => is_function(&self.heap, word),
-            w::HASH_TABLE => matches!(object, Some(Object::Table(_))),
-            w::STREAM => matches!(object, Some(Object::Stream(_))),
+            w::HASH_TABLE => matches!(object, Some(HeapObject::Table(_))),
+            w::STREAM => matches!(object, Some(HeapObject::Stream(_))),
             w::STRUCTURE_OBJECT => {
                 self.record(word).is_some_and(|(kind, _)| !self.types.get(kind).is_condition)
             }
@@ -96,13 +102,13 @@ impl Machine {
         })
     }
 
-    fn is_of_record_type(&mut self, word: Word, kind: u32) -> Outcome<bool> {
+    fn is_of_record_type(&mut self, word: Word, kind: u32) -> StepResult<bool> {
         if let Some(number) = self.types.find(kind) {
             return Ok(self
                 .record(word)
                 .is_some_and(|(own, _)| self.types.is_subtype(own, number)));
         }
-        if self.symbols.home(kind) == Home::Lisp {
+        if self.symbols.home(kind) == SymbolHome::Lisp {
             let name = self.symbols.name(kind).to_owned();
             return self.refuse(&format!("type {name}"));
         }
@@ -111,7 +117,7 @@ impl Machine {
     }
 
     /// `typep` for types that name no function.
-    pub(crate) fn is_of_type(&mut self, word: Word, kind: Word) -> Outcome<bool> {
+    pub(crate) fn is_of_type(&mut self, word: Word, kind: Word) -> StepResult<bool> {
         if let Some(symbol) = kind.as_symbol() {
             return self.is_of_named_type(word, symbol);
         }
@@ -161,7 +167,7 @@ impl Machine {
         }
     }
 
-    fn is_between(&mut self, word: Word, bounds: &[Word]) -> Outcome<bool> {
+    fn is_between(&mut self, word: Word, bounds: &[Word]) -> StepResult<bool> {
         let star = Word::symbol(w::STAR);
         for (index, bound) in bounds.iter().take(2).enumerate() {
             if *bound == star {
@@ -180,7 +186,7 @@ impl Machine {
     }
 }
 
-fn type_of(m: &mut Machine, word: Word) -> Outcome {
+fn type_of(m: &mut Machine, word: Word) -> StepResult {
     let symbol = |symbol: u32| Ok(Word::symbol(symbol));
     if let Some(number) = word.as_fixnum() {
         if matches!(number, 0 | 1) {
@@ -202,14 +208,14 @@ fn type_of(m: &mut Machine, word: Word) -> Outcome {
         tag::CHARACTER => symbol(w::CHARACTER),
         tag::SINGLE => symbol(w::SINGLE_FLOAT),
         tag::OBJECT => match m.heap.object(word) {
-            Object::Double(_) => symbol(w::DOUBLE_FLOAT),
-            Object::Ratio(_) => symbol(w::RATIO),
-            Object::Table(_) => symbol(w::HASH_TABLE),
-            Object::Vector(words, shape) if shape.is_simple() => {
+            HeapObject::Double(_) => symbol(w::DOUBLE_FLOAT),
+            HeapObject::Ratio(_) => symbol(w::RATIO),
+            HeapObject::Table(_) => symbol(w::HASH_TABLE),
+            HeapObject::Vector(words, shape) if shape.is_simple() => {
                 let count = Word::count(words.len());
                 m.make_list(&[Word::symbol(w::SIMPLE_VECTOR), count])
             }
-            Object::Structure(kind, _) => symbol(m.types.get(*kind).name),
+            HeapObject::Structure(kind, _) => symbol(m.types.get(*kind).name),
             _ => m.refuse("TYPE-OF of this value"),
         },
         _ => m.refuse("TYPE-OF of this value"),

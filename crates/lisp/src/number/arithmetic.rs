@@ -6,16 +6,16 @@ use num_bigint::BigInt;
 use num_integer::Integer as _;
 use num_traits::{One, Pow, Signed, ToPrimitive, Zero};
 
-use super::Number;
+use super::RealNumber;
 use crate::heap::big_bytes;
 use crate::machine::Machine;
 use crate::symbols::well_known;
-use crate::trap::{LimitKind, Outcome, limit};
-use crate::value::Word;
+use crate::trap::{LimitKind, StepResult, limit};
+use crate::value::{UNBOUND, Word};
 
 /// One of the four operations.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Operation {
+pub(crate) enum ArithmeticOperation {
     Add,
     Subtract,
     Multiply,
@@ -23,101 +23,109 @@ pub(crate) enum Operation {
 }
 
 impl Machine {
-    pub(crate) fn add(&mut self, one: Word, two: Word) -> Outcome {
+    pub(crate) fn add(&mut self, one: Word, two: Word) -> StepResult {
         if let (Some(one), Some(two)) = (one.as_fixnum(), two.as_fixnum()) {
             return self.int_word(one + two);
         }
-        self.operate(Operation::Add, one, two)
+        self.operate(ArithmeticOperation::Add, one, two)
     }
 
-    pub(crate) fn subtract(&mut self, one: Word, two: Word) -> Outcome {
+    pub(crate) fn subtract(&mut self, one: Word, two: Word) -> StepResult {
         if let (Some(one), Some(two)) = (one.as_fixnum(), two.as_fixnum()) {
             return self.int_word(one - two);
         }
-        self.operate(Operation::Subtract, one, two)
+        self.operate(ArithmeticOperation::Subtract, one, two)
     }
 
-    pub(crate) fn multiply(&mut self, one: Word, two: Word) -> Outcome {
-        self.operate(Operation::Multiply, one, two)
+    pub(crate) fn multiply(&mut self, one: Word, two: Word) -> StepResult {
+        self.operate(ArithmeticOperation::Multiply, one, two)
     }
 
-    pub(crate) fn divide(&mut self, one: Word, two: Word) -> Outcome {
-        self.operate(Operation::Divide, one, two)
+    pub(crate) fn divide(&mut self, one: Word, two: Word) -> StepResult {
+        self.operate(ArithmeticOperation::Divide, one, two)
     }
 
-    fn operate(&mut self, operation: Operation, one: Word, two: Word) -> Outcome {
+    fn operate(&mut self, operation: ArithmeticOperation, one: Word, two: Word) -> StepResult {
         let (left, right) = (self.number(one)?, self.number(two)?);
         match (left, right) {
-            (Number::Integer(left), Number::Integer(right)) => {
+            (RealNumber::Integer(left), RealNumber::Integer(right)) => {
                 self.operate_integers(operation, left, right, (one, two))
             }
             (left, right) if left.is_rational() && right.is_rational() => {
                 self.operate_rationals(operation, &left, &right, (one, two))
             }
             (left, right) => {
-                if operation == Operation::Divide && right.is_zero() {
-                    return Err(self.division_by_zero(well_known::SLASH, one, two));
+                if operation == ArithmeticOperation::Divide && right.is_zero() {
+                    // A number too large for a float is that error, not this one.
+                    match (&left, &right) {
+                        (RealNumber::Double(_), _) | (_, RealNumber::Double(_)) => {
+                            self.as_double(&left)?;
+                        }
+                        _ => {
+                            self.as_single(&left)?;
+                        }
+                    }
+                    return Err(self.zero_divisor((&left, &right), one, two));
                 }
                 let is_double =
-                    matches!(left, Number::Double(_)) || matches!(right, Number::Double(_));
+                    matches!(left, RealNumber::Double(_)) || matches!(right, RealNumber::Double(_));
                 if is_double {
                     let (left, right) = (self.as_double(&left)?, self.as_double(&right)?);
                     let result = match operation {
-                        Operation::Add => left + right,
-                        Operation::Subtract => left - right,
-                        Operation::Multiply => left * right,
-                        Operation::Divide => left / right,
+                        ArithmeticOperation::Add => left + right,
+                        ArithmeticOperation::Subtract => left - right,
+                        ArithmeticOperation::Multiply => left * right,
+                        ArithmeticOperation::Divide => left / right,
                     };
                     return self.double_word(result);
                 }
                 let (left, right) = (self.as_single(&left)?, self.as_single(&right)?);
                 self.single_word(match operation {
-                    Operation::Add => left + right,
-                    Operation::Subtract => left - right,
-                    Operation::Multiply => left * right,
-                    Operation::Divide => left / right,
+                    ArithmeticOperation::Add => left + right,
+                    ArithmeticOperation::Subtract => left - right,
+                    ArithmeticOperation::Multiply => left * right,
+                    ArithmeticOperation::Divide => left / right,
                 })
             }
         }
     }
 
     /// The double of a number; an error where it is too large for one.
-    pub(crate) fn as_double(&mut self, number: &Number) -> Outcome<f64> {
+    pub(crate) fn as_double(&mut self, number: &RealNumber) -> StepResult<f64> {
         let double = number.to_f64();
-        if double.is_finite() { Ok(double) } else { Err(self.too_large("DOUBLE-FLOAT")) }
+        if double.is_finite() { Ok(double) } else { Err(self.too_large()) }
     }
 
-    pub(crate) fn as_single(&mut self, number: &Number) -> Outcome<f32> {
+    pub(crate) fn as_single(&mut self, number: &RealNumber) -> StepResult<f32> {
         let single = number.to_f32();
         if single.is_finite() {
             return Ok(single);
         }
-        if let Number::Double(_) = number {
+        if let RealNumber::Double(_) = number {
             return self.single_word(single).map(|_| single);
         }
-        Err(self.too_large("SINGLE-FLOAT"))
+        Err(self.too_large())
     }
 
-    fn too_large(&mut self, kind: &str) -> crate::trap::Trap {
-        let text = format!("Too large to be represented as a {kind}");
-        self.message(crate::types::condition::SIMPLE_TYPE_ERROR, &text)
+    fn too_large(&mut self) -> crate::trap::Trap {
+        self.condition(crate::types::condition::FLOATING_POINT_OVERFLOW, &[UNBOUND, UNBOUND])
     }
 
     fn operate_integers(
         &mut self,
-        operation: Operation,
+        operation: ArithmeticOperation,
         left: BigInt,
         right: BigInt,
         words: (Word, Word),
-    ) -> Outcome {
+    ) -> StepResult {
         match operation {
-            Operation::Add => self.integer_word(left + right),
-            Operation::Subtract => self.integer_word(left - right),
-            Operation::Multiply => {
+            ArithmeticOperation::Add => self.integer_word(left + right),
+            ArithmeticOperation::Subtract => self.integer_word(left - right),
+            ArithmeticOperation::Multiply => {
                 self.charge_product(&left, &right)?;
                 self.integer_word(left * right)
             }
-            Operation::Divide => {
+            ArithmeticOperation::Divide => {
                 if right.is_zero() {
                     return Err(self.division_by_zero(well_known::SLASH, words.0, words.1));
                 }
@@ -128,7 +136,7 @@ impl Machine {
     }
 
     /// Takes the cost of multiplying or dividing from the fuel, before it is done.
-    pub(crate) fn charge_product(&mut self, one: &BigInt, two: &BigInt) -> Outcome<()> {
+    pub(crate) fn charge_product(&mut self, one: &BigInt, two: &BigInt) -> StepResult<()> {
         let (one, two) = (big_bytes(one), big_bytes(two));
         self.reserve(one.saturating_add(two))?;
         self.charge(one / 64 * two / 64)
@@ -136,20 +144,20 @@ impl Machine {
 
     fn operate_rationals(
         &mut self,
-        operation: Operation,
-        left: &Number,
-        right: &Number,
+        operation: ArithmeticOperation,
+        left: &RealNumber,
+        right: &RealNumber,
         words: (Word, Word),
-    ) -> Outcome {
+    ) -> StepResult {
         let ((a, b), (c, d)) = (left.exact(), right.exact());
         for (one, two) in [(&a, &d), (&b, &c), (&b, &d)] {
             self.charge_product(one, two)?;
         }
         match operation {
-            Operation::Add => self.ratio_word(&a * &d + &c * &b, b * d),
-            Operation::Subtract => self.ratio_word(&a * &d - &c * &b, b * d),
-            Operation::Multiply => self.ratio_word(a * c, b * d),
-            Operation::Divide => {
+            ArithmeticOperation::Add => self.ratio_word(&a * &d + &c * &b, b * d),
+            ArithmeticOperation::Subtract => self.ratio_word(&a * &d - &c * &b, b * d),
+            ArithmeticOperation::Multiply => self.ratio_word(a * c, b * d),
+            ArithmeticOperation::Divide => {
                 if c.is_zero() {
                     return Err(self.division_by_zero(well_known::SLASH, words.0, words.1));
                 }
@@ -158,16 +166,16 @@ impl Machine {
         }
     }
 
-    pub(crate) fn negate(&mut self, word: Word) -> Outcome {
+    pub(crate) fn negate(&mut self, word: Word) -> StepResult {
         match self.number(word)? {
-            Number::Single(number) => Ok(Word::single(-number)),
-            Number::Double(number) => self.double_word(-number),
+            RealNumber::Single(number) => Ok(Word::single(-number)),
+            RealNumber::Double(number) => self.double_word(-number),
             _ => self.subtract(Word::fixnum(0), word),
         }
     }
 
-    /// How two real numbers compare, exactly.
-    pub(crate) fn compare(&mut self, one: Word, two: Word) -> Outcome<Ordering> {
+    /// Exact order of two real numbers.
+    pub(crate) fn compare(&mut self, one: Word, two: Word) -> StepResult<Ordering> {
         if let (Some(one), Some(two)) = (one.as_fixnum(), two.as_fixnum()) {
             return Ok(one.cmp(&two));
         }
@@ -175,27 +183,27 @@ impl Machine {
         Ok(compare_numbers(&left, &right))
     }
 
-    pub(crate) fn is_less(&mut self, one: Word, two: Word) -> Outcome<bool> {
+    pub(crate) fn is_less(&mut self, one: Word, two: Word) -> StepResult<bool> {
         Ok(self.compare(one, two)? == Ordering::Less)
     }
 
-    pub(crate) fn is_less_or_equal(&mut self, one: Word, two: Word) -> Outcome<bool> {
+    pub(crate) fn is_less_or_equal(&mut self, one: Word, two: Word) -> StepResult<bool> {
         Ok(self.compare(one, two)? != Ordering::Greater)
     }
 
-    pub(crate) fn is_number_equal(&mut self, one: Word, two: Word) -> Outcome<bool> {
+    pub(crate) fn is_number_equal(&mut self, one: Word, two: Word) -> StepResult<bool> {
         let (left, right) = (self.number(one)?, self.number(two)?);
         Ok(compare_numbers(&left, &right) == Ordering::Equal)
     }
 
     /// `(expt base power)`.
-    pub(crate) fn power(&mut self, base: Word, power: Word) -> Outcome {
+    pub(crate) fn power(&mut self, base: Word, power: Word) -> StepResult {
         let (left, right) = (self.number(base)?, self.number(power)?);
-        if let Number::Integer(exponent) = &right {
+        if let RealNumber::Integer(exponent) = &right {
             if exponent.is_zero() {
                 return match left {
-                    Number::Single(_) => Ok(Word::single(1.0)),
-                    Number::Double(_) => self.double_word(1.0),
+                    RealNumber::Single(_) => Ok(Word::single(1.0)),
+                    RealNumber::Double(_) => self.double_word(1.0),
                     _ => Ok(Word::fixnum(1)),
                 };
             }
@@ -203,7 +211,7 @@ impl Machine {
                 return self.rational_power(&left, exponent, base);
             }
         }
-        if left.is_negative() && !matches!(right, Number::Integer(_)) {
+        if left.is_negative() && !matches!(right, RealNumber::Integer(_)) {
             return self.refuse("EXPT of a negative number to a fraction");
         }
         if left.is_zero() && right.is_rational() && right.is_negative() {
@@ -212,12 +220,13 @@ impl Machine {
         if left.is_zero() && !right.is_rational() {
             return self.refuse("EXPT of zero to a float");
         }
-        let is_double = matches!(left, Number::Double(_)) || matches!(right, Number::Double(_));
+        let is_double =
+            matches!(left, RealNumber::Double(_)) || matches!(right, RealNumber::Double(_));
         let result = self.as_double(&left)?.powf(self.as_double(&right)?);
         if is_double { self.double_word(result) } else { self.single_word(result as f32) }
     }
 
-    fn rational_power(&mut self, base: &Number, exponent: &BigInt, word: Word) -> Outcome {
+    fn rational_power(&mut self, base: &RealNumber, exponent: &BigInt, word: Word) -> StepResult {
         let (numerator, denominator) = base.exact();
         if exponent.is_negative() && numerator.is_zero() {
             return Err(self.division_by_zero(well_known::SLASH, Word::fixnum(1), word));
@@ -243,23 +252,23 @@ impl Machine {
         if exponent.is_negative() { self.ratio_word(down, up) } else { self.ratio_word(up, down) }
     }
 
-    pub(crate) fn square_root(&mut self, word: Word) -> Outcome {
+    pub(crate) fn square_root(&mut self, word: Word) -> StepResult {
         let number = self.number(word)?;
         if number.is_negative() {
             return self.refuse("SQRT of a negative number");
         }
         let root = self.as_double(&number)?.sqrt();
         match number {
-            Number::Double(_) => self.double_word(root),
-            Number::Single(single) => self.single_word(single.sqrt()),
+            RealNumber::Double(_) => self.double_word(root),
+            RealNumber::Single(single) => self.single_word(single.sqrt()),
             _ => self.single_word(root as f32),
         }
     }
 }
 
-pub(crate) fn compare_numbers(left: &Number, right: &Number) -> Ordering {
+pub(crate) fn compare_numbers(left: &RealNumber, right: &RealNumber) -> Ordering {
     match (left, right) {
-        (Number::Integer(left), Number::Integer(right)) => left.cmp(right),
+        (RealNumber::Integer(left), RealNumber::Integer(right)) => left.cmp(right),
         (left, right) if !left.is_rational() && !right.is_rational() => {
             left.to_f64().partial_cmp(&right.to_f64()).unwrap_or(Ordering::Equal)
         }

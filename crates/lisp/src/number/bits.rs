@@ -5,7 +5,7 @@ use num_traits::{Signed, ToPrimitive, Zero};
 
 use crate::heap::big_bytes;
 use crate::machine::Machine;
-use crate::trap::{LimitKind, Outcome, limit};
+use crate::trap::{LimitKind, StepResult, limit};
 use crate::value::Word;
 
 /// Operation on two rows of bits.
@@ -22,7 +22,7 @@ impl Machine {
         operation: BitOperation,
         one: Word,
         two: Word,
-    ) -> Outcome {
+    ) -> StepResult {
         if one.is_fixnum() && two.is_fixnum() {
             // The lowest bit of both is clear, and stays so.
             return Ok(Word(match operation {
@@ -41,7 +41,7 @@ impl Machine {
     }
 
     /// `(ash number count)`.
-    pub(crate) fn shift(&mut self, number: Word, count: Word) -> Outcome {
+    pub(crate) fn shift(&mut self, number: Word, count: Word) -> StepResult {
         let (number, count) = (self.integer(number)?, self.integer(count)?);
         if number.is_zero() {
             return Ok(Word::fixnum(0));
@@ -59,23 +59,27 @@ impl Machine {
     }
 
     /// Bits that the number needs besides its sign.
-    pub(crate) fn integer_length(&mut self, number: Word) -> Outcome {
+    pub(crate) fn integer_length(&mut self, number: Word) -> StepResult {
         let number = self.integer(number)?;
         let bits = if number.is_negative() { (-number - 1_i32).bits() } else { number.bits() };
         Ok(Word::count(usize::try_from(bits).unwrap_or(usize::MAX / 4)))
     }
 
     /// Ones of a positive number, zeros of a negative one.
-    pub(crate) fn count_bits(&mut self, number: Word) -> Outcome {
+    pub(crate) fn count_bits(&mut self, number: Word) -> StepResult {
         let number = self.integer(number)?;
         let number = if number.sign() == Sign::Minus { -number - 1_i32 } else { number };
         let digits = number.to_u64_digits().1;
         Ok(Word::count(digits.iter().map(|digit| digit.count_ones() as usize).sum()))
     }
 
-    pub(crate) fn is_bit_set(&mut self, index: Word, number: Word) -> Outcome<bool> {
+    pub(crate) fn is_bit_set(&mut self, index: Word, number: Word) -> StepResult<bool> {
         let number = self.integer(number)?;
         let index = self.integer(index)?;
+        if index.is_negative() {
+            // SBCL's compiler and its functions do not agree.
+            return self.refuse("LOGBITP of a negative index");
+        }
         match index.to_u64() {
             Some(index) if index < number.bits() + 1 => Ok(number.bit(index)),
             _ => Ok(number.is_negative()),

@@ -6,15 +6,14 @@ use num_bigint::BigInt;
 use num_integer::Integer as _;
 use num_traits::{One, Signed, Zero};
 
-use super::Number;
+use super::RealNumber;
 use crate::machine::Machine;
-use crate::symbols::well_known;
-use crate::trap::Outcome;
+use crate::trap::StepResult;
 use crate::value::Word;
 
-/// Which integer a quotient becomes.
+/// Direction in which a quotient is rounded to an integer.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Rounding {
+pub(crate) enum RoundingMode {
     Floor,
     Ceiling,
     Truncate,
@@ -25,10 +24,10 @@ impl Machine {
     /// Quotient as an integer, and the remainder.
     pub(crate) fn round_quotient(
         &mut self,
-        rounding: Rounding,
+        rounding: RoundingMode,
         number: Word,
         divisor: Word,
-    ) -> Outcome<(Word, Word)> {
+    ) -> StepResult<(Word, Word)> {
         if let (Some(one), Some(two)) = (number.as_fixnum(), divisor.as_fixnum())
             && two != 0
         {
@@ -37,7 +36,10 @@ impl Machine {
         }
         let (left, right) = (self.real(number)?, self.real(divisor)?);
         if right.is_zero() {
-            return Err(self.division_by_zero(well_known::SLASH, number, divisor));
+            return Err(self.zero_divisor((&left, &right), number, divisor));
+        }
+        if divisor != Word::fixnum(1) && !(left.is_rational() && right.is_rational()) {
+            return self.round_floats(rounding, number, divisor);
         }
         let ((a, b), (c, d)) = (left.exact(), right.exact());
         self.charge_product(&a, &d)?;
@@ -47,7 +49,10 @@ impl Machine {
         let quotient = self.integer_word(quotient)?;
         let is_one = divisor == Word::fixnum(1);
         // The remainder is a float when either is.
-        let remainder = if is_one && !left.is_rational() {
+        let remainder = if is_one && left.is_zero() && !left.is_rational() {
+            // Zero keeps its sign.
+            number
+        } else if is_one && !left.is_rational() {
             // Without loss: x - trunc(x) is exact.
             let product = self.number(quotient)?;
             let ((a, b), (c, d)) = (left.exact(), product.exact());
@@ -60,10 +65,63 @@ impl Machine {
         Ok((quotient, remainder))
     }
 
+    /// Quotient and remainder of floats: the quotient is that of a float division, as in SBCL, and may be one
+    /// off the exact one.
+    fn round_floats(
+        &mut self,
+        rounding: RoundingMode,
+        number: Word,
+        divisor: Word,
+    ) -> StepResult<(Word, Word)> {
+        let zero = Word::fixnum(0);
+        let quotient = self.divide(number, divisor)?;
+        let one = Word::fixnum(1);
+        let (whole, _) = self.round_quotient(RoundingMode::Truncate, quotient, one)?;
+        // The divisor becomes a float first where it is none.
+        let model = self.number(quotient)?;
+        let float = self.float_like(divisor, &model)?;
+        let counted = self.float_like(whole, &model)?;
+        let product = self.multiply(counted, float)?;
+        let rest = self.subtract(number, product)?;
+        if self.number(rest)?.is_zero() {
+            return Ok((whole, rest));
+        }
+        let is_negative = self.is_less(divisor, zero)?;
+        let (up, down) = match rounding {
+            RoundingMode::Truncate => (false, false),
+            RoundingMode::Floor => {
+                let below = self.is_less(number, zero)?;
+                (false, is_negative != below)
+            }
+            RoundingMode::Ceiling => {
+                let below = self.is_less(number, zero)?;
+                (is_negative == below, false)
+            }
+            RoundingMode::Round => {
+                let absolute = if is_negative { self.negate(divisor)? } else { divisor };
+                let half = self.divide(absolute, Word::fixnum(2))?;
+                let low = self.negate(half)?;
+                let is_odd = self.integer(whole)?.is_odd();
+                let is_above =
+                    self.is_less(half, rest)? || is_odd && self.is_number_equal(half, rest)?;
+                let is_below =
+                    self.is_less(rest, low)? || is_odd && self.is_number_equal(low, rest)?;
+                if is_negative { (is_below, is_above) } else { (is_above, is_below) }
+            }
+        };
+        if up {
+            return Ok((self.add(whole, one)?, self.subtract(rest, divisor)?));
+        }
+        if down {
+            return Ok((self.subtract(whole, one)?, self.add(rest, divisor)?));
+        }
+        Ok((whole, rest))
+    }
+
     /// The float closest to a rational, of the same width as a model.
-    pub(crate) fn float_like(&mut self, word: Word, model: &Number) -> Outcome {
+    pub(crate) fn float_like(&mut self, word: Word, model: &RealNumber) -> StepResult {
         let number = self.number(word)?;
-        if let Number::Double(_) = model {
+        if let RealNumber::Double(_) = model {
             let double = self.as_double(&number)?;
             return self.double_word(double);
         }
@@ -72,18 +130,18 @@ impl Machine {
     }
 
     /// Exactly the value of a float.
-    pub(crate) fn rational(&mut self, word: Word) -> Outcome {
+    pub(crate) fn rational(&mut self, word: Word) -> StepResult {
         let number = self.real(word)?;
         let (numerator, denominator) = number.exact();
         self.ratio_word(numerator, denominator)
     }
 
     /// The simplest ratio that a float could stand for.
-    pub(crate) fn rationalize(&mut self, word: Word) -> Outcome {
+    pub(crate) fn rationalize(&mut self, word: Word) -> StepResult {
         let number = self.real(word)?;
         let (bits, precision, smallest) = match &number {
-            Number::Single(single) => (f64::from(*single), 24, -149),
-            Number::Double(double) => (*double, 53, -1074),
+            RealNumber::Single(single) => (f64::from(*single), 24, -149),
+            RealNumber::Double(double) => (*double, 53, -1074),
             _ => return Ok(word),
         };
         if bits == 0.0 {
@@ -135,12 +193,12 @@ fn unfold(whole: &[BigInt], last: BigInt) -> (BigInt, BigInt) {
     })
 }
 
-fn round_small(rounding: Rounding, one: i64, two: i64) -> i64 {
+fn round_small(rounding: RoundingMode, one: i64, two: i64) -> i64 {
     match rounding {
-        Rounding::Truncate => one / two,
-        Rounding::Floor => num_integer::Integer::div_floor(&one, &two),
-        Rounding::Ceiling => -(num_integer::Integer::div_floor(&-one, &two)),
-        Rounding::Round => {
+        RoundingMode::Truncate => one / two,
+        RoundingMode::Floor => num_integer::Integer::div_floor(&one, &two),
+        RoundingMode::Ceiling => -(num_integer::Integer::div_floor(&-one, &two)),
+        RoundingMode::Round => {
             let floor = num_integer::Integer::div_floor(&one, &two);
             let twice = (i128::from(one) - i128::from(floor) * i128::from(two)) * 2;
             match twice.abs().cmp(&i128::from(two).abs()) {
@@ -152,12 +210,12 @@ fn round_small(rounding: Rounding, one: i64, two: i64) -> i64 {
     }
 }
 
-fn round_big(rounding: Rounding, top: &BigInt, bottom: &BigInt) -> BigInt {
+fn round_big(rounding: RoundingMode, top: &BigInt, bottom: &BigInt) -> BigInt {
     match rounding {
-        Rounding::Truncate => top / bottom,
-        Rounding::Floor => top.div_floor(bottom),
-        Rounding::Ceiling => -(-top).div_floor(bottom),
-        Rounding::Round => {
+        RoundingMode::Truncate => top / bottom,
+        RoundingMode::Floor => top.div_floor(bottom),
+        RoundingMode::Ceiling => -(-top).div_floor(bottom),
+        RoundingMode::Round => {
             let (floor, rest) = top.div_mod_floor(bottom);
             match (rest * 2_i32).abs().cmp(&bottom.abs()) {
                 Ordering::Less => floor,

@@ -16,6 +16,7 @@
   (multiple-value-bind (c missing) (%allocate-condition type args)
     (dolist (i missing c) (%set-slot-at c i (funcall (%slot-initform c i))))))
 (defun %coerce-condition (datum args default)
+  (if (and args (typep datum 'condition)) (%type-error args 'null))
   (cond ((stringp datum) (make-condition default :format-control datum :format-arguments args))
         ((symbolp datum) (apply #'make-condition datum args))
         ((typep datum 'condition) datum)
@@ -49,15 +50,15 @@
 (defmacro handler-case (form &rest clauses)
   (let ((no-error (assoc :no-error clauses)))
     (if no-error
-        (let ((outer (gensym)) (inner (gensym)))
+        (let ((outer (%fresh)) (inner (%fresh)))
           `(block ,outer
              (multiple-value-call (lambda ,@(cdr no-error))
                (block ,inner
                  (return-from ,outer
                    (handler-case (return-from ,inner ,form)
                      ,@(remove no-error clauses)))))))
-        (let ((b (gensym)) (c (gensym))
-              (tags (%mapcar1 (lambda (x) (gensym)) clauses)))
+        (let ((b (%fresh)) (c (%fresh))
+              (tags (%mapcar1 (lambda (x) (%fresh)) clauses)))
           (if (null clauses) form
           `(block ,b
              (let ((,c nil))
@@ -72,7 +73,7 @@
                                             `(locally ,@(cddr clause))))))
                             clauses tags)))))))))
 (defmacro ignore-errors (&body body)
-  (let ((c (gensym)))
+  (let ((c (%fresh)))
     `(handler-case (progn ,@body) (error (,c) (values nil ,c)))))
 (defun %report (c)
   (%set-report c (with-output-to-string (s) (funcall (%report-function c) c s))))

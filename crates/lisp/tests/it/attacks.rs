@@ -118,3 +118,48 @@ fn a_program_on_a_small_thread_does_not_overflow_it() {
     let thread = builder.spawn(move || evaluate(&deep).unwrap()).unwrap();
     assert_eq!(thread.join().unwrap(), "301");
 }
+
+#[test]
+fn keys_that_want_to_collide_do_not() {
+    // Multiples of a power of two, and strings that differ in one place: far below one step a key and table slot.
+    let text = "(let ((h (make-hash-table)) (g (make-hash-table :test 'equal)))
+        (dotimes (i 5000) (setf (gethash (ash i 40) h) i (gethash (list 0 0 0 (ash i 20)) g) i))
+        (list (hash-table-count h) (hash-table-count g)))";
+    assert_eq!(evaluate(text).unwrap(), "(5000 5000)");
+}
+
+#[test]
+fn macros_that_grow_are_stopped() {
+    stopped(
+        "(defmacro grow (x) `(grow (,x ,x))) (grow 1)",
+        &[LimitKind::Depth, LimitKind::Heap, LimitKind::Fuel],
+    );
+    stopped(
+        "(defmacro wide (n) (if (= n 0) 1 `(+ (wide ,(1- n)) (wide ,(1- n))))) (wide 40)",
+        &[LimitKind::Fuel, LimitKind::Heap, LimitKind::Depth],
+    );
+    stopped("(defmacro spin () (loop)) (spin)", &[LimitKind::Fuel]);
+    stopped("(symbol-macrolet ((x (car x))) x)", &[LimitKind::Depth]);
+}
+
+#[test]
+fn reading_and_formatting_bombs_are_stopped() {
+    let heap = &[LimitKind::Heap, LimitKind::Fuel];
+    stopped("(format nil \"~{~a~:*~}\" '(1))", heap);
+    stopped("(format nil \"~1000000000a\" 1)", heap);
+    stopped("(format nil \"~,,1000000000,a\" 1)", heap);
+    stopped(
+        "(let ((s \"()\")) (loop (setq s (concatenate 'string \"(\" s \")\")) (read-from-string s)))",
+        &[LimitKind::Depth, LimitKind::Fuel, LimitKind::Heap],
+    );
+    stopped("(loop for i from 1 collect (princ-to-string (expt 3 (* i 1000))))", heap);
+}
+
+#[test]
+fn cleanups_do_not_escape_limits() {
+    stopped("(unwind-protect (error \"x\") (loop))", &[LimitKind::Fuel]);
+    stopped(
+        "(labels ((f () (unwind-protect (error \"x\") (f)))) (f))",
+        &[LimitKind::Depth, LimitKind::Fuel],
+    );
+}

@@ -103,3 +103,25 @@ fn garbage_is_collected_while_a_program_runs() {
         "(20000 100)",
     );
 }
+
+#[test]
+fn cleanups_run_for_a_condition_that_nobody_handles() {
+    let mut instance = Instance::new(SMALL);
+    let text = "(unwind-protect (progn (princ 1) (car 5)) (princ 2))";
+    let error = instance.evaluate(text, "t", |_| {}).unwrap_err();
+    assert_eq!(error.kind, LispErrorKind::Condition("TYPE-ERROR".into()));
+    assert_eq!(instance.take_output(), "12");
+    // A cleanup that leaves to a place that waits takes the program there.
+    gives("(block b (unwind-protect (car 5) (return-from b 3)))", "3");
+}
+
+#[test]
+fn a_text_is_looked_at_before_it_runs() {
+    let mut instance = Instance::new(SMALL);
+    let text = "(princ \"never\")\n(defmacro m (x) `(list ,x))\n(defun f () (m (open \"x\")))";
+    let error = instance.load(text, "t").unwrap_err();
+    assert_eq!(error.to_string(), "outside the subset: OPEN at t:3:16");
+    assert_eq!(instance.take_output(), "");
+    // What a macro can only tell when variables have values is left to the run.
+    instance.load("(defvar *n* 2) (defmacro twice (x) `(* ,*n* ,x)) (twice 3)", "t").unwrap();
+}

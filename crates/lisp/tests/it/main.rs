@@ -1,6 +1,9 @@
 //! Tests from the host's side: values, refusals, limits, snapshots.
 
 mod attacks;
+#[path = "../../../../fuzz/lisp.rs"]
+mod fuzz_property;
+mod generated;
 mod language;
 mod refused;
 

@@ -1,15 +1,17 @@
 //! Symbols, functions, definitions and identity.
 
-use super::{MANY, Native, native};
+use num_traits::Signed as _;
+
+use super::{MANY, NativeFunction, native};
 use crate::equality::{is_eql, is_function};
-use crate::heap::Object;
+use crate::heap::HeapObject;
 use crate::machine::Machine;
-use crate::symbols::{Home, flag};
-use crate::trap::{Outcome, TrapKind, outside};
+use crate::symbols::{SymbolHome, flag, well_known};
+use crate::trap::{StepResult, TrapKind, outside};
 use crate::types::condition;
 use crate::value::{NIL, UNBOUND, Word};
 
-pub(crate) const TABLE: &[Native] = &[
+pub(crate) const TABLE: &[NativeFunction] = &[
     native("eq", 2, 2, |m, a| Ok(Word::truth(m.argument(a, 0) == m.argument(a, 1)))),
     native("eql", 2, 2, |m, a| {
         Ok(Word::truth(is_eql(&m.heap, m.argument(a, 0), m.argument(a, 1))))
@@ -41,7 +43,7 @@ pub(crate) const TABLE: &[Native] = &[
     }),
     native("%proclaim-special", 2, 2, |m, a| {
         let symbol = m.symbol_argument(m.argument(a, 0))?;
-        if m.symbols.home(symbol) == Home::Lisp && m.symbols.has(symbol, flag::LOCKED) {
+        if m.symbols.home(symbol) == SymbolHome::Lisp && m.symbols.has(symbol, flag::LOCKED) {
             return m.refuse(&format!("redefinition of {}", m.symbols.name(symbol)));
         }
         m.symbols.set_flag(symbol, flag::SPECIAL);
@@ -55,13 +57,25 @@ pub(crate) const TABLE: &[Native] = &[
         m.symbols.cells[symbol as usize].value = m.argument(a, 1);
         Ok(m.argument(a, 1))
     }),
-    native("boundp", 1, 1, |m, a| {
+    native("%has-value", 1, 1, |m, a| {
         let symbol = m.symbol_argument(m.argument(a, 0))?;
         Ok(Word::truth(m.symbols.cells[symbol as usize].value != UNBOUND))
     }),
-    native("fboundp", 1, 1, |m, a| {
+    native("boundp", 1, 1, |m, a| {
         let symbol = m.symbol_argument(m.argument(a, 0))?;
+        let is_bound = m.symbols.cells[symbol as usize].value != UNBOUND;
+        if !is_bound && m.symbols.home(symbol) == SymbolHome::Lisp {
+            return m.refuse("BOUNDP of a name outside the subset");
+        }
+        Ok(Word::truth(is_bound))
+    }),
+    native("fboundp", 1, 1, |m, a| {
+        let symbol = function_name(m, m.argument(a, 0))?;
         let function = m.symbols.cells[symbol as usize].function;
+        let is_language = m.symbols.home(symbol) == SymbolHome::Lisp;
+        if is_language && (function == UNBOUND || m.symbols.has(symbol, flag::MACRO)) {
+            return m.refuse("FBOUNDP of a macro or of a name outside the subset");
+        }
         Ok(if function == UNBOUND { NIL } else { function })
     }),
     native("symbol-value", 1, 1, |m, a| {
@@ -88,8 +102,14 @@ pub(crate) const TABLE: &[Native] = &[
         Ok(Word::symbol(symbol))
     }),
     native("%function", 1, 1, |m, a| global_function(m, m.argument(a, 0))),
-    native("symbol-function", 1, 1, |m, a| global_function(m, m.argument(a, 0))),
-    native("fdefinition", 1, 1, |m, a| global_function(m, m.argument(a, 0))),
+    native("symbol-function", 1, 1, |m, a| {
+        let symbol = m.symbol_argument(m.argument(a, 0))?;
+        named_function(m, Word::symbol(symbol))
+    }),
+    native("fdefinition", 1, 1, |m, a| {
+        let symbol = function_name(m, m.argument(a, 0))?;
+        named_function(m, Word::symbol(symbol))
+    }),
     native("functionp", 1, 1, |m, a| Ok(Word::truth(is_function(&m.heap, m.argument(a, 0))))),
     native("%macro-function", 2, 2, |m, a| {
         let (name, environment) = (m.argument(a, 0), m.argument(a, 1));
@@ -121,11 +141,11 @@ pub(crate) const TABLE: &[Native] = &[
         let name = m.string_argument(m.argument(a, 0))?;
         m.reserve(name.len() + 128)?;
         m.heap.bytes += name.len() + 128;
-        let (symbol, how) = match m.symbols.find(Home::Lisp, &name) {
+        let (symbol, how) = match m.symbols.find(SymbolHome::Lisp, &name) {
             Some(symbol) => (symbol, "INHERITED"),
-            None => match m.symbols.find(Home::User, &name) {
+            None => match m.symbols.find(SymbolHome::User, &name) {
                 Some(symbol) => (symbol, "INTERNAL"),
-                None => (m.symbols.intern(Home::User, &name), ""),
+                None => (m.symbols.intern(SymbolHome::User, &name), ""),
             },
         };
         let how = if how.is_empty() { NIL } else { m.symbols.keyword(how) };
@@ -141,17 +161,29 @@ pub(crate) const TABLE: &[Native] = &[
         make_symbol(m, &name)
     }),
     native("gensym", 0, 1, |m, a| {
-        let prefix = match m.optional(a, 0) {
+        let counter = m.global(well_known::GENSYM_COUNTER);
+        let given = m.optional(a, 0);
+        let number = given.filter(|word| m.integer(*word).is_ok());
+        let prefix = match given.filter(|_| number.is_none()) {
             Some(word) => m.string_argument(word)?,
             None => "G".to_owned(),
         };
-        m.gensym_counter += 1;
-        let name = format!("{prefix}{}", m.gensym_counter);
+        let shown = number.unwrap_or(counter);
+        if m.integer(shown)?.is_negative() {
+            return Err(m.type_error(shown, well_known::UNSIGNED_BYTE));
+        }
+        if number.is_none() {
+            let next = m.add(counter, Word::fixnum(1))?;
+            m.symbols.cells[well_known::GENSYM_COUNTER as usize].value = next;
+        }
+        let name = format!("{prefix}{}", m.print_to_string(shown));
         make_symbol(m, &name)
     }),
+    // Symbols of expansions, which the program's counter does not see.
+    native("%fresh", 0, 0, |m, _| make_symbol(m, "G")),
     native("%keywordp", 1, 1, |m, a| {
         let symbol = m.argument(a, 0).as_symbol();
-        Ok(Word::truth(symbol.is_some_and(|symbol| m.symbols.home(symbol) == Home::Keyword)))
+        Ok(Word::truth(symbol.is_some_and(|symbol| m.symbols.home(symbol) == SymbolHome::Keyword)))
     }),
     native("%unhandled", 1, 1, |m, a| Err(Box::new(TrapKind::Unhandled(m.argument(a, 0))))),
     native("%outside", 1, 1, |m, a| {
@@ -168,17 +200,45 @@ pub(crate) const TABLE: &[Native] = &[
     }),
     native("%lisp-symbol-p", 1, 1, |m, a| {
         let symbol = m.argument(a, 0).as_symbol();
-        Ok(Word::truth(symbol.is_some_and(|symbol| m.symbols.home(symbol) == Home::Lisp)))
+        Ok(Word::truth(symbol.is_some_and(|symbol| m.symbols.home(symbol) == SymbolHome::Lisp)))
     }),
 ];
 
-fn make_symbol(m: &mut Machine, name: &str) -> Outcome {
+fn make_symbol(m: &mut Machine, name: &str) -> StepResult {
     m.heap.bytes += name.len() + 96;
     m.reserve(0)?;
-    Ok(Word::symbol(m.symbols.make(Home::Nowhere, name)))
+    Ok(Word::symbol(m.symbols.make(SymbolHome::Nowhere, name)))
 }
 
-fn global_function(m: &mut Machine, word: Word) -> Outcome {
+/// The symbol behind a function name, `(setf name)` included.
+fn function_name(m: &mut Machine, word: Word) -> StepResult<u32> {
+    if !word.is_cons() {
+        return m.symbol_argument(word);
+    }
+    let (setf, rest) = (m.car(word)?, m.cdr(word)?);
+    let is_proper = rest.is_cons() && m.heap.pair(rest).cdr.is_nil();
+    let parts = if is_proper { vec![setf, m.heap.pair(rest).car] } else { Vec::new() };
+    match parts.as_slice() {
+        [setf, place] if *setf == Word::symbol(well_known::SETF) && place.is_symbol() => {
+            if m.symbols.home(place.payload()) == SymbolHome::Lisp {
+                return m.refuse("functions that assign places of the language");
+            }
+            Ok(m.setf_function_symbol(place.payload()))
+        }
+        _ => Err(m.type_error(word, well_known::SYMBOL)),
+    }
+}
+
+/// The function of a symbol; macros and special operators are no values here.
+fn named_function(m: &mut Machine, word: Word) -> StepResult {
+    let symbol = m.symbol_argument(word)?;
+    if m.symbols.has(symbol, flag::MACRO) {
+        return m.refuse("SYMBOL-FUNCTION of a macro");
+    }
+    global_function(m, word)
+}
+
+fn global_function(m: &mut Machine, word: Word) -> StepResult {
     if is_function(&m.heap, word) {
         return Ok(word);
     }
@@ -194,13 +254,13 @@ impl Machine {
     /// The symbol whose function assigns the place that `symbol` reads.
     pub(crate) fn setf_function_symbol(&mut self, symbol: u32) -> u32 {
         let name = format!("(SETF {}/{symbol})", self.symbols.name(symbol));
-        self.symbols.intern(Home::System, &name)
+        self.symbols.intern(SymbolHome::System, &name)
     }
 
     /// Slots of a structure or condition.
     pub(crate) fn record(&self, word: Word) -> Option<(u32, &[Word])> {
         match self.heap.get(word) {
-            Some(Object::Structure(kind, slots)) => Some((*kind, slots)),
+            Some(HeapObject::Structure(kind, slots)) => Some((*kind, slots)),
             _ => None,
         }
     }

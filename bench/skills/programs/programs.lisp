@@ -1,0 +1,47 @@
+;;;; The measured programs, for the skill language and for SBCL alike. Each returns a number that tells whether
+;;;; all contenders did the same work.
+
+(defun fib (n) (if (< n 2) n (+ (fib (- n 1)) (fib (- n 2)))))
+(defun run-fib () (fib 30))
+
+(defun run-list ()
+  (let ((sum 0))
+    (dotimes (round 20)
+      (let* ((numbers (loop for i from 1 to 5000 collect (mod (* i (+ 7919 round)) 10007)))
+             (sorted (sort numbers (lambda (a b) (< a b))))
+             (doubled (mapcar (lambda (x) (+ (* x 2) round)) sorted))
+             (even (remove-if-not (lambda (x) (= 0 (mod x 3))) doubled)))
+        (incf sum (reduce #'+ even))
+        (incf sum (length even))))
+    sum))
+
+(defun run-string ()
+  (let ((total 0))
+    (dotimes (round 400)
+      (let ((text (with-output-to-string (out)
+                    (dotimes (i 100)
+                      (write-string "item" out)
+                      (princ (+ i round) out)
+                      (write-string ", " out)))))
+        (let ((start 0))
+          (loop
+            (let ((comma (position #\, text :start start)))
+              (if (null comma) (return))
+              (incf total (length (string-upcase (subseq text start comma))))
+              (setq start (+ comma 2)))))
+        (if (search "item42," text) (incf total))))
+    total))
+
+(defun run-hash ()
+  (let ((total 0))
+    (dotimes (round 20)
+      (let ((counts (make-hash-table :test 'equal)) (squares (make-hash-table)))
+        (dotimes (i 5000)
+          (incf (gethash (svref #("ant" "bee" "cat" "dog" "eel" "fox" "gnu" "hen") (mod (* i i) 8)) counts 0))
+          (setf (gethash i squares) (* i i)))
+        (dotimes (i 5000)
+          (incf total (gethash (mod (* i 7) 5000) squares)))
+        (maphash (lambda (word count) (incf total (* count (length word)))) counts)))
+    total))
+
+(defun run-call (x) (+ x 1))

@@ -1,0 +1,19 @@
+;;;; SBCL's side: loads the programs compiled, runs each as often as the first argument says, and prints a line with
+;;;; the program's name, its answer and the microseconds of each run.
+
+(setf sb-ext:*evaluator-mode* :compile)
+(declaim (sb-ext:muffle-conditions warning sb-ext:compiler-note))
+(let* ((arguments (cdr sb-ext:*posix-argv*))
+       (rounds (parse-integer (first (last arguments))))
+       (source (merge-pathnames "programs.lisp" (or *load-truename* *default-pathname-defaults*))))
+  (load source)
+  (dolist (name '(run-fib run-list run-string run-hash))
+    (let ((answer (funcall name)))
+      (format t "~(~a~) ~d" name answer)
+      (dotimes (i rounds)
+        (sb-ext:gc)
+        (multiple-value-bind (s0 u0) (sb-ext:get-time-of-day)
+          (funcall name)
+          (multiple-value-bind (s1 u1) (sb-ext:get-time-of-day)
+            (format t " ~d" (+ (* 1000000 (- s1 s0)) (- u1 u0))))))
+      (terpri))))
