@@ -47,14 +47,7 @@ fn send(stream: &mut UnixStream, text: &str) {
     stream.write_all(format!("{:06x}{text}", text.len()).as_bytes()).unwrap();
 }
 
-fn receive(stream: &mut UnixStream) -> String {
-    let mut header = [0; 6];
-    stream.read_exact(&mut header).unwrap();
-    let length = usize::from_str_radix(std::str::from_utf8(&header).unwrap(), 16).unwrap();
-    let mut payload = vec![0; length];
-    stream.read_exact(&mut payload).unwrap();
-    String::from_utf8(payload).unwrap()
-}
+use bridle_test_support::frame_client::read_frame_blocking as receive;
 
 const OPEN: &str = "(:status :success :action :approvals :approvals ((:approval \"work-1\" :session \
     \"work\" :question \"the thinker wants `eval` of `emacs`\" :risk :dangerous :target :emacs :wanted \
