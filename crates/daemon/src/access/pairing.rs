@@ -20,8 +20,6 @@ use std::fmt;
 use std::io;
 use std::path::Path;
 
-use subtle::ConstantTimeEq as _;
-
 pub use device::{
     DEVICES_FILE, DevicePairing, DeviceSecret, MAX_WAITING, PairingId, PairingState,
     WaitingDeviceInfo, WaitingDevices,
@@ -33,6 +31,7 @@ pub use wrong_codes::{OPENED_A_MINUTE, OPENED_ALL_A_MINUTE, WRONG_A_MINUTE, WRON
 
 use file::PairingsFile;
 
+use crate::access::secret_hash::SecretHash;
 use crate::access::tokens::{BearerToken, NewToken, TokenId, TokenOwner, TokenScopes, check_new};
 
 /// Lifetime of a code, in milliseconds: long enough to fetch a phone.
@@ -52,7 +51,7 @@ const ALPHABET: &[u8; 31] = b"23456789ABCDEFGHJKMNPQRSTUVWXYZ";
 const DRAW: usize = 8;
 
 /// Context of the hashes: nothing else is hashed under these words.
-const PURPOSE: &str = "bridle pairing code at rest, version 1";
+pub(crate) const CODE_CONTEXT: &str = "bridle pairing code at rest, version 1";
 
 /// Properties of the token that a pairing gives.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -134,28 +133,10 @@ pub struct PairingRegistry {
 /// One open code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct OpenPairing {
-    hash: PairingCodeHash,
+    hash: SecretHash,
     expires: i64,
     offer: PairingOffer,
 }
-
-/// The hash of a code; comparing takes the same time wherever two differ.
-#[derive(Clone, Copy, Debug)]
-struct PairingCodeHash([u8; 32]);
-
-impl PairingCodeHash {
-    fn of(code: &[u8; CODE_LEN]) -> PairingCodeHash {
-        PairingCodeHash(blake3::derive_key(PURPOSE, code))
-    }
-}
-
-impl PartialEq for PairingCodeHash {
-    fn eq(&self, other: &PairingCodeHash) -> bool {
-        self.0.ct_eq(&other.0).into()
-    }
-}
-
-impl Eq for PairingCodeHash {}
 
 impl PairingRegistry {
     /// Names the codes of a state directory; nothing is read yet.
@@ -176,7 +157,7 @@ impl PairingRegistry {
         let plain = plain(code.reveal()).ok_or(PairingError::NoCode)?;
         check_new(&offer.token(now_ms), now_ms).map_err(PairingError::Token)?;
         let expires = now_ms.saturating_add(CODE_MS);
-        let open = OpenPairing { hash: PairingCodeHash::of(&plain), expires, offer };
+        let open = OpenPairing { hash: SecretHash::of(CODE_CONTEXT, &plain), expires, offer };
         self.file.change(|all| {
             all.retain(|open| is_open(open, now_ms));
             if all.len() >= MAX_OPEN {
@@ -194,7 +175,7 @@ impl PairingRegistry {
         code: &[u8; CODE_LEN],
         now_ms: i64,
     ) -> Result<Option<PairingOffer>, PairingError> {
-        let hash = PairingCodeHash::of(code);
+        let hash = SecretHash::of(CODE_CONTEXT, code);
         let mut found = None;
         self.file.change(|all| {
             all.retain(|open| is_open(open, now_ms));

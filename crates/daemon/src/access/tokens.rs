@@ -30,8 +30,6 @@ use std::io;
 use std::path::Path;
 use std::sync::{PoisonError, RwLock};
 
-use subtle::ConstantTimeEq as _;
-
 pub use bridle_loop::SessionAccess;
 pub use error::TokenError;
 pub use file::TOKENS_FILE;
@@ -39,6 +37,7 @@ pub use refresh::{REFRESH_FILE, REFRESH_MS, RefreshToken, RefreshTokens, Renewed
 pub use scope::{TokenScope, TokenScopes};
 
 use crate::access::private_file::FileStamp;
+use crate::access::secret_hash::SecretHash;
 use crate::byte_text::{hex, is_hex};
 use file::TokensFile;
 use used::TokenLastUse;
@@ -75,7 +74,7 @@ const ID_BYTES: usize = 5;
 const TOKEN_LEN: usize = PREFIX.len() + 2 * ID_BYTES + 1 + 2 * SECRET_BYTES;
 
 /// Context of the hashes: nothing else is hashed under these words.
-const PURPOSE: &str = "bridle bearer token at rest, version 1";
+const TOKEN_CONTEXT: &str = "bridle bearer token at rest, version 1";
 
 /// The public name of a token: ten hex digits. Tells nothing about the token.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -275,27 +274,8 @@ struct TokenEntry {
     scopes: TokenScopes,
     created: i64,
     expires: Option<i64>,
-    hash: TokenHash,
+    hash: SecretHash,
 }
-
-/// The hash of a token; comparing takes the same time wherever two differ.
-#[derive(Clone, Copy, Debug)]
-struct TokenHash([u8; SECRET_BYTES]);
-
-impl TokenHash {
-    fn of(token: &str) -> TokenHash {
-        // The secret has 256 random bits, so there is nothing to guess that a slow hash would save.
-        TokenHash(blake3::derive_key(PURPOSE, token.as_bytes()))
-    }
-}
-
-impl PartialEq for TokenHash {
-    fn eq(&self, other: &TokenHash) -> bool {
-        self.0.ct_eq(&other.0).into()
-    }
-}
-
-impl Eq for TokenHash {}
 
 impl TokenRegistry {
     /// Reads the tokens of a state directory; there may be none yet.
@@ -315,7 +295,7 @@ impl TokenRegistry {
     /// cannot be trusted, no token is good; the log says why.
     pub fn verify(&self, presented: &str, now_ms: i64) -> Option<TokenGrant> {
         let id = id_of(presented)?;
-        let hash = TokenHash::of(presented);
+        let hash = SecretHash::of(TOKEN_CONTEXT, presented);
         self.refresh();
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
         let entry = known.entries.iter().find(|entry| entry.id.as_str() == id)?;
@@ -342,7 +322,7 @@ impl TokenRegistry {
         let id = seed.id();
         let token = seed.token();
         let NewToken { name, owner, scopes, expires } = new;
-        let hash = TokenHash::of(token.reveal());
+        let hash = SecretHash::of(TOKEN_CONTEXT, token.reveal());
         let entry = TokenEntry { id, name, owner, scopes, created: now_ms, expires, hash };
         self.file.change(|entries| {
             let past = now_ms.saturating_sub(KEPT_MS);
@@ -369,7 +349,7 @@ impl TokenRegistry {
             let Some(entry) = entries.iter_mut().find(|entry| entry.id == id) else {
                 return Err(TokenError::Unknown { id: id.clone() });
             };
-            entry.hash = TokenHash::of(token.reveal());
+            entry.hash = SecretHash::of(TOKEN_CONTEXT, token.reveal());
             entry.expires = Some(expires);
             Ok(())
         })?;

@@ -12,11 +12,10 @@ use std::fmt;
 use std::io;
 use std::path::Path;
 
-use subtle::ConstantTimeEq as _;
-
 pub use file::DEVICES_FILE;
 
-use super::{CODE_MS, PairingCode, PairingCodeHash, PairingError, PairingOffer, plain};
+use super::{CODE_CONTEXT, CODE_MS, PairingCode, PairingError, PairingOffer, plain};
+use crate::access::secret_hash::SecretHash;
 use crate::access::tokens::{MAX_NAME, TokenId, check_new, is_line};
 use crate::byte_text::{hex, is_hex};
 use file::DevicesFile;
@@ -31,7 +30,7 @@ const ID_BYTES: usize = 6;
 const SECRET_BYTES: usize = 32;
 
 /// Context of the hashes: nothing else is hashed under these words.
-const PURPOSE: &str = "bridle secret of a device that is paired, version 1";
+const SECRET_CONTEXT: &str = "bridle secret of a device that is paired, version 1";
 
 /// Code that a device shows, with the id and secret that it keeps.
 #[derive(Debug)]
@@ -118,8 +117,8 @@ pub struct WaitingDevices {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct WaitingDevice {
     id: PairingId,
-    code: PairingCodeHash,
-    secret: DeviceSecretHash,
+    code: SecretHash,
+    secret: SecretHash,
     device: TokenId,
     name: Box<str>,
     expires: i64,
@@ -133,24 +132,6 @@ enum OperatorAnswer {
     No,
     Yes(PairingOffer),
 }
-
-/// The hash of a secret; comparing takes the same time wherever two differ.
-#[derive(Clone, Copy, Debug)]
-struct DeviceSecretHash([u8; 32]);
-
-impl DeviceSecretHash {
-    fn of(secret: &str) -> DeviceSecretHash {
-        DeviceSecretHash(blake3::derive_key(PURPOSE, secret.as_bytes()))
-    }
-}
-
-impl PartialEq for DeviceSecretHash {
-    fn eq(&self, other: &DeviceSecretHash) -> bool {
-        self.0.ct_eq(&other.0).into()
-    }
-}
-
-impl Eq for DeviceSecretHash {}
 
 impl WaitingDevices {
     /// Those of a state directory; nothing is read yet.
@@ -175,8 +156,11 @@ impl WaitingDevices {
         };
         let waiting = WaitingDevice {
             id: created.id.clone(),
-            code: PairingCodeHash::of(&plain(created.code.reveal()).ok_or(PairingError::NoCode)?),
-            secret: DeviceSecretHash::of(created.secret.reveal()),
+            code: SecretHash::of(
+                CODE_CONTEXT,
+                &plain(created.code.reveal()).ok_or(PairingError::NoCode)?,
+            ),
+            secret: SecretHash::of(SECRET_CONTEXT, created.secret.reveal()),
             device: TokenId::from_system().map_err(PairingError::Token)?,
             name: if is_line(name) { name.into() } else { "".into() },
             expires: created.expires,
@@ -230,7 +214,7 @@ impl WaitingDevices {
         change: impl FnOnce(&mut WaitingDevice) -> Result<(), PairingError>,
     ) -> Result<Option<TokenId>, PairingError> {
         let Some(code) = plain(code) else { return Ok(None) };
-        let (hash, mut found) = (PairingCodeHash::of(&code), None);
+        let (hash, mut found) = (SecretHash::of(CODE_CONTEXT, &code), None);
         self.file.change(|all| {
             all.retain(|waiting| is_waiting(waiting, now_ms));
             // All of them are compared, so that the time does not tell which one it was.
@@ -258,7 +242,7 @@ impl WaitingDevices {
         secret: &str,
         now_ms: i64,
     ) -> Result<bool, PairingError> {
-        let hash = DeviceSecretHash::of(secret);
+        let hash = SecretHash::of(SECRET_CONTEXT, secret);
         let all = self.file.read()?;
         let is_it = |waiting: &WaitingDevice| waiting.id == *id && waiting.secret == hash;
         Ok(all.iter().any(|waiting| is_it(waiting) && is_waiting(waiting, now_ms)))
@@ -274,7 +258,7 @@ impl WaitingDevices {
         secret: &str,
         now_ms: i64,
     ) -> Result<PairingState, PairingError> {
-        let hash = DeviceSecretHash::of(secret);
+        let hash = SecretHash::of(SECRET_CONTEXT, secret);
         let is_it = |waiting: &WaitingDevice| {
             waiting.id == *id && waiting.secret == hash && is_waiting(waiting, now_ms)
         };

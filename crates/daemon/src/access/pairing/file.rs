@@ -5,11 +5,11 @@ use std::path::Path;
 
 use bridle_sexp::Value;
 
-use super::{MAX_OPEN, OpenPairing, PairingCodeHash, PairingError, PairingOffer};
+use super::{MAX_OPEN, OpenPairing, PairingError, PairingOffer};
 use crate::access::private_file::PrivateFile;
+use crate::access::secret_hash::SecretHash;
 use crate::access::tokens::file::{scopes_of, scopes_value};
 use crate::access::tokens::{TokenOwner, is_line};
-use crate::byte_text::{hex, unhex_array};
 
 /// Name of the file inside the state directory.
 pub const PAIRINGS_FILE: &str = "pairings";
@@ -51,7 +51,7 @@ fn text(all: &[OpenPairing]) -> String {
 fn line(open: &OpenPairing) -> Value {
     let PairingOffer { name, owner, scopes, lifetime } = &open.offer;
     let values = [
-        Value::str(hex(&open.hash.0)),
+        Value::str(open.hash.to_hex()),
         Value::int(open.expires),
         Value::str(name.clone()),
         Value::str(owner.as_str()),
@@ -85,7 +85,7 @@ fn parse_line(line: &str) -> Option<OpenPairing> {
     let owner = TokenOwner::parse(owner.as_str()?)?;
     let offer = PairingOffer { name: name.into(), owner, scopes: scopes_of(scopes)?, lifetime };
     Some(OpenPairing {
-        hash: PairingCodeHash(unhex_array(hash.as_str()?)?),
+        hash: SecretHash::from_hex(hash.as_str()?)?,
         expires: expires.as_i64()?,
         offer,
     })

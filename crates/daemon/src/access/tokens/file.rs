@@ -14,11 +14,10 @@ use std::path::Path;
 use bridle_sexp::Value;
 
 use super::{
-    MAX_TOKENS, TokenEntry, TokenError, TokenHash, TokenId, TokenOwner, TokenScope, TokenScopes,
-    is_line,
+    MAX_TOKENS, TokenEntry, TokenError, TokenId, TokenOwner, TokenScope, TokenScopes, is_line,
 };
 use crate::access::private_file::{FileStamp, PrivateFile};
-use crate::byte_text::{hex, unhex_array};
+use crate::access::secret_hash::SecretHash;
 
 /// Name of the file inside the state directory.
 pub const TOKENS_FILE: &str = "tokens";
@@ -83,7 +82,7 @@ fn line(entry: &TokenEntry) -> Value {
         scopes_value(entry.scopes),
         Value::int(entry.created),
         entry.expires.map_or(Value::Nil, Value::int),
-        Value::str(hex(&entry.hash.0)),
+        Value::str(entry.hash.to_hex()),
     ];
     Value::plist(KEYS.into_iter().zip(values))
 }
@@ -142,7 +141,7 @@ fn parse_line(line: &str) -> Result<TokenEntry, &'static str> {
         scopes: scopes_of(scopes).ok_or("expected scopes")?,
         created: created.as_i64().ok_or("expected a time of creation")?,
         expires,
-        hash: TokenHash(hash.as_str().and_then(unhex_array).ok_or("expected a hash")?),
+        hash: hash.as_str().and_then(SecretHash::from_hex).ok_or("expected a hash")?,
     })
 }
 

@@ -11,10 +11,10 @@ use std::fmt;
 use std::path::Path;
 
 use bridle_sexp::Value;
-use subtle::ConstantTimeEq as _;
 
 use super::{BearerToken, MAX_TOKENS, SECRET_BYTES, TokenError, TokenId, TokenRegistry, TokenSeed};
 use crate::access::private_file::PrivateFile;
+use crate::access::secret_hash::SecretHash;
 use crate::byte_text::{hex, unhex_array};
 
 /// Name of the file inside the state directory.
@@ -76,30 +76,13 @@ pub struct RefreshTokens {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct RefreshEntry {
     id: TokenId,
-    family: RefreshTokenHash,
-    current: RefreshTokenHash,
+    family: SecretHash,
+    current: SecretHash,
     /// End of its life, in milliseconds since 1970.
     until: i64,
     /// Lifetime of a renewed token, in milliseconds.
     lifetime: i64,
 }
-
-#[derive(Clone, Copy, Debug)]
-struct RefreshTokenHash([u8; SECRET_BYTES]);
-
-impl RefreshTokenHash {
-    fn of(purpose: &str, half: &str) -> RefreshTokenHash {
-        RefreshTokenHash(blake3::derive_key(purpose, half.as_bytes()))
-    }
-}
-
-impl PartialEq for RefreshTokenHash {
-    fn eq(&self, other: &RefreshTokenHash) -> bool {
-        self.0.ct_eq(&other.0).into()
-    }
-}
-
-impl Eq for RefreshTokenHash {}
 
 /// Verdict on a presented refresh token.
 enum PresentedRefreshToken {
@@ -130,8 +113,8 @@ impl RefreshTokens {
         let (family, current) = (half()?, half()?);
         let line = RefreshEntry {
             id: id.clone(),
-            family: RefreshTokenHash::of(FAMILY, &family),
-            current: RefreshTokenHash::of(CURRENT, &current),
+            family: SecretHash::of(FAMILY, &family),
+            current: SecretHash::of(CURRENT, &current),
             until: now_ms.saturating_add(REFRESH_MS),
             lifetime,
         };
@@ -163,15 +146,15 @@ impl RefreshTokens {
         self.change(|all| {
             let Some(place) = all.iter().position(|line| line.id == id) else { return Ok(()) };
             let line = &mut all[place];
-            if line.family != RefreshTokenHash::of(FAMILY, family) || line.until <= now_ms {
+            if line.family != SecretHash::of(FAMILY, family) || line.until <= now_ms {
                 return Ok(());
             }
-            if line.current != RefreshTokenHash::of(CURRENT, current) {
+            if line.current != SecretHash::of(CURRENT, current) {
                 all.remove(place);
                 found = PresentedRefreshToken::Used;
                 return Ok(());
             }
-            line.current = RefreshTokenHash::of(CURRENT, &next);
+            line.current = SecretHash::of(CURRENT, &next);
             line.until = now_ms.saturating_add(REFRESH_MS);
             found = PresentedRefreshToken::Good(line.clone());
             Ok(())
@@ -236,8 +219,8 @@ fn text(all: &[RefreshEntry]) -> String {
     let line = |line: &RefreshEntry| {
         let values = [
             Value::str(line.id.as_str()),
-            Value::str(hex(&line.family.0)),
-            Value::str(hex(&line.current.0)),
+            Value::str(line.family.to_hex()),
+            Value::str(line.current.to_hex()),
             Value::int(line.until),
             Value::int(line.lifetime),
         ];
@@ -261,8 +244,8 @@ fn parse_line(line: &str) -> Option<RefreshEntry> {
     }
     Some(RefreshEntry {
         id: TokenId::parse(id.as_str()?)?,
-        family: RefreshTokenHash(unhex_array(family.as_str()?)?),
-        current: RefreshTokenHash(unhex_array(current.as_str()?)?),
+        family: SecretHash::from_hex(family.as_str()?)?,
+        current: SecretHash::from_hex(current.as_str()?)?,
         until: until.as_i64()?,
         lifetime: lifetime.as_i64()?,
     })
