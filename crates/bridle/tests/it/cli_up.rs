@@ -6,20 +6,22 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::UnixStream;
 use std::process::{Command, Stdio};
 
+use bridle_test_support::frame_client::read_frame_blocking;
 use bridle_test_support::server_process::ServerProcess;
 
 use crate::harness::{Home, finish};
 
 const HEALTH_CHECK: &[u8] = b"000015(:type :health-check)";
 
-use bridle_test_support::frame_client::read_frame_blocking as read_frame;
-
 fn converse(mut stream: impl std::io::Read + std::io::Write) {
-    let hello = read_frame(&mut stream);
+    let hello = read_frame_blocking(&mut stream);
     let start = "(:type :EVENT :payload (:action :handshake :version \"0.3.0\" :capabilities ";
     assert!(hello.starts_with(start), "{hello}");
     stream.write_all(HEALTH_CHECK).unwrap();
-    assert_eq!(read_frame(&mut stream), "(:type :health-response :status :healthy :checked-p t)");
+    assert_eq!(
+        read_frame_blocking(&mut stream),
+        "(:type :health-response :status :healthy :checked-p t)"
+    );
 }
 
 #[test]
@@ -73,7 +75,7 @@ fn a_soft_limit_of_open_files_is_raised() {
     let connect = |_| TcpStream::connect(daemon.tcp()).unwrap();
     let mut idle: Vec<TcpStream> = (0..150).map(connect).collect();
     for stream in &mut idle {
-        assert!(read_frame(stream).contains(":handshake"));
+        assert!(read_frame_blocking(stream).contains(":handshake"));
     }
     converse(UnixStream::connect(home.path("b.sock")).unwrap());
 }
@@ -85,7 +87,7 @@ fn idle_connections_at_a_hard_limit_of_open_files_leave_places_for_the_unix_sock
     let connect = |_| TcpStream::connect(daemon.tcp()).unwrap();
     let mut idle: Vec<TcpStream> = (0..150).map(connect).collect();
     let greeted = idle.iter_mut().filter_map(|stream| {
-        let told = read_frame(stream);
+        let told = read_frame_blocking(stream);
         assert!(told.contains(":handshake") || told.contains(":too-many-connections"), "{told}");
         told.contains(":handshake").then_some(())
     });
@@ -119,8 +121,8 @@ fn stdio_serves_frames_and_ends_with_its_input() {
     let done = home.pipe(&args, HEALTH_CHECK);
     assert_eq!((done.code, done.stderr.as_str()), (0, "ready stdio\n"));
     let mut frames = done.stdout.as_bytes();
-    assert!(read_frame(&mut frames).contains(":handshake"));
-    assert!(read_frame(&mut frames).contains(":health-response"));
+    assert!(read_frame_blocking(&mut frames).contains(":handshake"));
+    assert!(read_frame_blocking(&mut frames).contains(":health-response"));
     assert!(frames.is_empty());
 }
 
@@ -151,7 +153,7 @@ fn signals_end_it_with_success() {
         let home = Home::new();
         let daemon = home.up(&[]);
         let mut idle = TcpStream::connect(daemon.tcp()).unwrap();
-        read_frame(&mut idle);
+        read_frame_blocking(&mut idle);
         daemon.signal(signal);
         assert_eq!(daemon.wait(), (Some(0), String::new()), "{signal}");
         assert_eq!(idle.read(&mut [0; 8]).unwrap(), 0, "the connection is closed");
@@ -222,7 +224,7 @@ fn settings_reach_the_daemon() {
     let mut command = home.command(&["up", "--config", &config]);
     let daemon = ServerProcess::start(command.env("BRIDLE_TCP", "127.0.0.1:0"));
     let mut stream = TcpStream::connect(daemon.tcp()).unwrap();
-    let hello = read_frame(&mut stream);
+    let hello = read_frame_blocking(&mut stream);
     assert!(hello.contains(":max-frame 65536"), "{hello}");
 }
 
