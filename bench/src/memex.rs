@@ -363,7 +363,7 @@ fn while_indexing(memex: &Arc<MemexFolder>, state: &Path) -> Result<Vec<f64>> {
     let over = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let indexing = scope.spawn(|| -> Result<()> {
-            bridle_daemon::librarian::step_back();
+            bridle_memex::step_back();
             let mut index = MemexIndex::open(directory.path(), memex)?;
             let made = index.sync(memex, &memex.scan(), &mut |_| true);
             over.store(true, Ordering::Relaxed);

@@ -111,6 +111,9 @@
               org-link-shell-confirm-function #'yes-or-no-p
               org-return-follows-link nil
               org-cite-activate-processor nil
+              ;; Org takes `invisible' away when it colors; another name for it stays.
+              char-property-alias-alist (cons '(invisible bridle-fold) char-property-alias-alist)
+              font-lock-unfontify-region-function #'bridle-org--unfontify
               org-display-remote-inline-images nil
               org-table-automatic-realign nil
               org-tags-column 0
@@ -128,6 +131,12 @@
   (setq-local imenu-create-index-function #'bridle-org--imenu
               header-line-format '(:eval bridle-org--header)
               bridle-org--blocks (make-hash-table :test #'equal)))
+
+(defun bridle-org--unfontify (from to)
+  "Take faces away between FROM and TO.
+That of Org also takes the keys of questions and the folds of drawers."
+  (font-lock-default-unfontify-region from to)
+  (remove-text-properties from to '(mouse-face nil help-echo nil)))
 
 (defun bridle-org-buffer (session)
   "Return the transcript of SESSION, made if there is none."
@@ -225,7 +234,7 @@
   (save-excursion
     (goto-char from)
     (while (re-search-forward "^:RESULT:\\(\n\\(?:.*\n\\)*?\\):END:$" to t)
-      (put-text-property (match-beginning 1) (match-end 0) 'invisible 'bridle-drawer))))
+      (put-text-property (match-beginning 1) (match-end 0) 'bridle-fold 'bridle-drawer))))
 
 (defun bridle-org--shorten (text)
   "Return the head of TEXT, and a line that says how to see the rest."
@@ -647,9 +656,9 @@
     (when (re-search-forward "^:END:$" nil t)
       (let ((end (point)))
         (bridle-org--change
-          (if (get-text-property from 'invisible)
-              (remove-text-properties from end '(invisible nil))
-            (put-text-property from end 'invisible 'bridle-drawer)))))))
+          (if (get-text-property from 'bridle-fold)
+              (remove-text-properties from end '(bridle-fold nil))
+            (put-text-property from end 'bridle-fold 'bridle-drawer)))))))
 
 (defun bridle-org--link-at-point ()
   "Return the link at point as (TYPE . PATH), or nil."

@@ -62,7 +62,7 @@
 
 (cl-defstruct (bridle-saying (:constructor bridle-saying--make) (:copier nil))
   "A message of ours: it is said again until it is acknowledged."
-  id form seq callback (connection 0) prompt)
+  id number form seq callback (connection 0) prompt)
 
 (cl-defstruct (bridle-question (:constructor bridle-question--make) (:copier nil))
   "What is done only after a yes.
@@ -229,7 +229,8 @@ that a face shows for it.  Return what stands for it."
   (when (>= (hash-table-count (bridle-session-sayings session)) bridle-session--max-sayings)
     (user-error "%d messages wait for an answer" bridle-session--max-sayings))
   (let* ((id (bridle-session-new-id session))
-         (saying (bridle-saying--make :id id :callback callback :prompt prompt
+         (saying (bridle-saying--make :id id :number (bridle-session-count session)
+                                      :callback callback :prompt prompt
                                       :form `(,(car form) ,(cadr form) :id ,id ,@(cddr form)))))
     (puthash id saying (bridle-session-sayings session))
     (bridle-session--say-due session)
@@ -265,8 +266,8 @@ CALLBACK is called with the payload of the answer."
                              (= now (bridle-saying-connection saying)))
                    (push saying due)))
                (bridle-session-sayings session))
-      ;; A hash table keeps the order in which it was filled.
-      (dolist (saying (nreverse due))
+      ;; In the order in which they were said: that of the table is another.
+      (dolist (saying (sort due (lambda (a b) (< (bridle-saying-number a) (bridle-saying-number b)))))
         (when (bridle-wire-send (bridle-session-wire session) (bridle-saying-form saying))
           (setf (bridle-saying-connection saying) now))))))
 

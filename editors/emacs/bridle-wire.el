@@ -349,7 +349,8 @@ The value is (PAYLOAD . END), or nil while bytes are missing."
        (bridle-wire--forget wire (1- end))
        (with-current-buffer (bridle-wire-work wire)
          (erase-buffer)
-         (insert (decode-coding-string bytes 'utf-8-emacs-unix t)))
+         ;; Into the buffer: one copy less.
+         (decode-coding-string bytes 'utf-8-emacs-unix t (current-buffer)))
        (unless (= 0 (length bytes))
          (bridle-wire-note "<" (bridle-wire--head (bridle-wire-work wire)))
          (setf (bridle-wire-reader wire) (bridle-reader-start (bridle-wire-work wire))))

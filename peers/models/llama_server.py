@@ -34,6 +34,9 @@ def main() -> None:
     # The same answer by every road: the Messages API has no temperature.
     params.sampling.temp = 0.0
     params.warmup = False
+    # Several threads wait for each other by spinning, which stands still on a machine that is busy.
+    params.cpuparams.n_threads = 1
+    params.cpuparams_batch.n_threads = 1
     server = xllamacpp.Server(params)
     print(server.listening_address, flush=True)
     sys.stdin.read()

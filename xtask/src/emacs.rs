@@ -99,11 +99,13 @@ fn install(console: &VerbConsole) -> Result<()> {
     let home = root().join("target/emacs/home");
     drop(fs::remove_dir_all(&home));
     fs::create_dir_all(&home).with_context(|| format!("cannot make `{}`", home.display()))?;
+    let lint = format!("{PACKAGE}/test/bridle-lint.el");
     batch()
-        .args(["-l", &format!("{PACKAGE}/test/bridle-lint.el"), "-f", "bridle-lint-install"])
+        .args(["-l", &lint, "-f", "bridle-lint-install"])
         .args([root().join(PACKAGE)])
         .env("HOME", &home)
-        .run(console)
+        .run(console)?;
+    batch().args(["-l", &lint, "-f", "bridle-lint-installed"]).env("HOME", &home).run(console)
 }
 
 fn manual(console: &VerbConsole) -> Result<()> {

@@ -81,14 +81,7 @@ const RULES: &[LayerRule] = &[
     LayerRule {
         name: "bridle-memex",
         // The record for its hashes and the databases beside it; the loop and the host for the actuator.
-        rooms: &[
-            "bridle-host",
-            "bridle-loop",
-            "bridle-org",
-            "bridle-record",
-            "bridle-sexp",
-            "bridle-wire",
-        ],
+        rooms: &["bridle-host", "bridle-loop", "bridle-org", "bridle-record", "bridle-sexp"],
         test_rooms: &[],
         outside: OutsideRule::Without(&["tokio", "tokio-util", "mio", "clap", "anyhow"]),
     },

@@ -15,7 +15,7 @@ use crate::access::tls::TlsConfig;
 use crate::access::web_origin::WebOrigin;
 use crate::error::DaemonError;
 use crate::fetch::FetchConfig;
-use bridle_memex::{MemexRules, RollbackChoice};
+use bridle_memex::{MemexSettings, RollbackChoice};
 
 /// Shortest HMAC secret in bytes that the daemon takes: half of SHA-256's output, the least
 /// that cannot be searched.
@@ -74,7 +74,7 @@ pub struct DaemonConfig {
     /// The folder of the user's Org files. `None`: there is no memory.
     pub memex: Option<PathBuf>,
     /// What of it is read, and what is private.
-    pub memex_rules: MemexRules,
+    pub memex_rules: MemexSettings,
     /// What becomes of the changes of a turn that fails.
     pub rollback: RollbackChoice,
     /// How often the session `heartbeat` is told that time passed. `None`: never.
@@ -111,7 +111,7 @@ impl Default for DaemonConfig {
             policy: PolicyChoice::default(),
             protected: Vec::new(),
             memex: None,
-            memex_rules: MemexRules::default(),
+            memex_rules: MemexSettings::default(),
             rollback: RollbackChoice::default(),
             heartbeat: None,
             engine: EngineLimits::default(),

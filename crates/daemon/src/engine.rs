@@ -28,6 +28,7 @@ mod attached_shell;
 mod batch;
 mod clock;
 mod context_query;
+mod error;
 mod facts;
 mod guard;
 mod hub;
@@ -36,6 +37,7 @@ mod inbox_item;
 mod live_session;
 mod load;
 mod loaded_session;
+mod memex_service;
 mod memory_query;
 mod principal_usage;
 mod publish;
@@ -55,16 +57,17 @@ mod workers;
 
 pub(crate) use attached_shell::{ApprovalVerdict, AttachedShell, ResponseEffect};
 pub(crate) use context_query::{QueryAnswer, QueryAsker};
+pub(crate) use error::{EngineError, EngineErrorCode};
 pub(crate) use hub::Hub;
-pub(crate) use inbound_message::request_id;
+pub(crate) use inbound_message::{ShellSignal, request_id};
 pub(crate) use query::DaemonQuery;
 #[cfg(test)]
 pub(crate) use stream::EngineActivity;
 pub(crate) use stream::{
-    AttachRequest, AttachSnapshot, EventView, OutboundItem, SessionStatus, StreamEvent,
+    AttachRequest, AttachRole, AttachSnapshot, EventView, OutboundItem, SessionStatus, StreamEvent,
     StreamEventKind, StreamMode,
 };
-pub(crate) use unsaved_buffers::{SentAst, read as read_message};
+pub(crate) use unsaved_buffers::{CUT_KEYS, SentAst};
 
 #[cfg(test)]
 mod tests;

@@ -14,7 +14,6 @@
 //! - `listen`: TCP, Unix socket, standard streams; the accept loops
 //! - `seats`: who gets a place, and who gives way
 //! - [`fetch`]: what messages refer to, fetched without being led astray
-//! - `memex_service`: questions to the index of the user's Org files, from async code
 //! - [`upkeep`]: changes to the record while no daemon runs
 //! - [`byte_budget`], `metrics`, [`lock`], `shared`: what all connections have in common
 //!
@@ -35,7 +34,6 @@ mod http;
 mod listen;
 pub mod lock;
 mod log_line;
-mod memex_service;
 mod metrics;
 mod numbered_names;
 mod oacp;

@@ -2,10 +2,14 @@
 //!
 //! In reading order:
 //!
-//! - `conn`: one task per connection, both directions; limits and deadlines
-//! - `talk`: the bytes of one connection to answers, without any IO
-//! - `convert`: events of a session to the messages that a shell gets
+//! - `connection`: one task per connection, both directions; limits and deadlines
+//! - `conversation`: the bytes of one connection to answers, without any IO
+//! - `to_signal`: messages of a client to what the engine takes in
+//! - `to_frames`: events of a session to the messages that a shell gets
+//! - `error_code`: errors of the engine to those of the protocol
 
 pub(crate) mod connection;
 pub(crate) mod conversation;
+pub(crate) mod error_code;
 pub(crate) mod to_frames;
+pub(crate) mod to_signal;

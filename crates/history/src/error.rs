@@ -22,7 +22,7 @@ pub enum HistoryError {
     /// The store cannot be read.
     #[error("cannot use the record")]
     Store(#[from] bridle_record::StoreError),
-    /// What was printed went nowhere.
+    /// Output that could not be written.
     #[error("cannot write the output")]
     Output(#[source] io::Error),
     /// No thread could be started.
@@ -31,7 +31,7 @@ pub enum HistoryError {
     /// A kept head that is none.
     #[error("the kept head is no line of `bridle log head`: {why}")]
     BadHead {
-        /// What is wrong with it.
+        /// Flaw of the line.
         why: &'static str,
     },
     /// A kept head that another key signed, or nobody.
@@ -42,7 +42,7 @@ pub enum HistoryError {
     Mirror {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the system.
         source: io::Error,
     },
     /// The file of a mirror holds something else.
@@ -50,7 +50,7 @@ pub enum HistoryError {
     NotAMirror {
         /// The file.
         path: PathBuf,
-        /// How that shows.
+        /// Sign by which the file was told from a copy.
         why: &'static str,
     },
     /// Another process keeps the same copy.

@@ -10,7 +10,7 @@ use bridle_wire::time::rfc3339;
 
 use super::{HistoryError, RecordHistory};
 
-/// What a signature of a head is for: no other text is signed with this word.
+/// Purpose of a signature of a head: no other text is signed with this word.
 const PURPOSE: &str = "bridle log head";
 
 /// Largest file that is read as a kept head, in bytes: a line has about 200.
@@ -80,8 +80,8 @@ impl RecordHistory {
     /// # Errors
     /// What the store said.
     pub fn head_line(&self, key: Option<&SigningKey>) -> Result<String, HistoryError> {
-        let head = self.reader.head()?;
-        let at = self.reader.record(head.number)?.map(|record| rfc3339(record.at));
+        let head = self.source.head()?;
+        let at = self.source.record(head.number)?.map(|record| rfc3339(record.at));
         let mut text = text_of(head, at.as_deref());
         if let Some(key) = key {
             let signature = key.sign_text(PURPOSE, &text);
@@ -102,6 +102,6 @@ impl RecordHistory {
         kept: Option<&KeptHead>,
         progress: &mut dyn FnMut(u64, u64),
     ) -> Result<VerifyReport, HistoryError> {
-        Ok(self.reader.verify(kept.map(|kept| kept.head), progress)?)
+        Ok(self.source.verify(kept.map(|kept| kept.head), progress)?)
     }
 }

@@ -2,15 +2,20 @@
 //!
 //! Called by `bridle effects`. Reads the intents, starts and outcomes of the record and nothing else.
 
-use std::collections::HashMap;
-
+use bridle_loop::{IntentBody, Outcome, OutcomeBody, RecordKind};
 use bridle_record::{Record, RecordFilter, RecordNumber};
 use bridle_sexp::Value;
+use std::collections::HashMap;
 
+use super::record_source::{kind_of, of_kinds};
 use super::{HistoryError, PAGE, RecordHistory, record_body};
 
 /// Kinds of records that the ledger is made of.
-const KINDS: [&str; 4] = ["act", "started", "acted", "settled"];
+const LEDGER_KINDS: [RecordKind; 4] =
+    [RecordKind::Act, RecordKind::Started, RecordKind::Acted, RecordKind::Settled];
+
+/// The outcome of an effect of which it cannot be read any more, and the name of what cannot.
+const FORGOTTEN: &str = "forgotten";
 
 /// One effect.
 #[derive(Debug, Clone, PartialEq)]
@@ -23,20 +28,20 @@ pub struct EffectEntry {
     pub target: Box<str>,
     /// The action.
     pub action: Box<str>,
-    /// What the actuator was told; nil when it is forgotten.
+    /// Payload for the actuator; nil when it is forgotten.
     pub payload: Value,
-    /// When it was to be done.
+    /// Record of the intent.
     pub intent: RecordMoment,
-    /// When it was begun, by an actuator of the daemon.
+    /// Record of the start, by an actuator of the daemon.
     pub started: Option<RecordMoment>,
-    /// When it ended.
+    /// Record of the outcome.
     pub ended: Option<RecordMoment>,
-    /// How it ended: `done`, `denied`, `expired`, `superseded`, `failed`, `unknown-outcome`; `forgotten`
+    /// Outcome: `done`, `denied`, `expired`, `superseded`, `failed`, `unknown-outcome`; `forgotten`
     /// when that cannot be read any more.
     pub outcome: Option<Box<str>>,
-    /// Who said how it ended.
+    /// Principal that told the outcome.
     pub by: Option<Box<str>>,
-    /// Why it was not done, where somebody said so.
+    /// Reason why it was not done, where there is one.
     pub reason: Option<Box<str>>,
 }
 
@@ -52,16 +57,14 @@ pub struct RecordMoment {
 impl EffectEntry {
     /// Whether nobody knows yet, or for good, how it ended.
     pub fn is_open(&self) -> bool {
-        self.outcome.as_deref().is_none_or(|outcome| outcome == UNKNOWN)
+        self.outcome.is_none() || self.is_unknown()
     }
 
     /// Whether it was begun and nobody knows how it ended.
     pub fn is_unknown(&self) -> bool {
-        self.outcome.as_deref() == Some(UNKNOWN)
+        self.outcome.as_deref() == Some(Outcome::UnknownOutcome.word())
     }
 }
-
-const UNKNOWN: &str = "unknown-outcome";
 
 impl RecordHistory {
     /// All effects, in the order of their intents.
@@ -69,15 +72,11 @@ impl RecordHistory {
     /// # Errors
     /// What the store said; an unknown session.
     pub fn effects(&self, session: Option<&str>) -> Result<Vec<EffectEntry>, HistoryError> {
-        let filter = RecordFilter {
-            session: session.map(Into::into),
-            to: None,
-            kinds: KINDS.map(Into::into).to_vec(),
-        };
+        let filter = RecordFilter { session: session.map(Into::into), ..of_kinds(LEDGER_KINDS) };
         let mut ledger = EffectLedger::default();
         let mut after = RecordNumber(0);
         loop {
-            let page = self.reader.records(after, &filter, PAGE)?;
+            let page = self.source.records(after, &filter, PAGE)?;
             let Some(last) = page.last() else { return Ok(ledger.entries) };
             after = last.number;
             page.iter().for_each(|record| ledger.take(record));
@@ -91,33 +90,33 @@ struct EffectLedger {
     /// Places of the entries that wait for something, by session and effect. A name that is used
     /// again after its session was forgotten counts from 1 again.
     waiting: HashMap<(Box<str>, u64), usize>,
-    /// The same by the number of the intent, which outcomes name as their cause.
+    /// Places of those entries by the number of the intent, which outcomes name as their cause.
     intents: HashMap<u64, usize>,
 }
 
 impl EffectLedger {
     fn take(&mut self, record: &Record) {
+        let kind = kind_of(record);
         let value = record.body.text().map(record_body::value);
-        let effect = value.as_ref().and_then(|value| value.get("effect")?.as_i64());
-        let effect = effect.and_then(|effect| u64::try_from(effect).ok());
-        let moment = RecordMoment { record: record.number.0, at: record.at };
-        if &*record.kind == "act" {
-            return self.intent(record, moment, effect, value.as_ref());
+        if kind == Some(RecordKind::Act) {
+            return self.intent(record, value.as_ref().map(IntentBody::read));
         }
-        let named = effect.and_then(|it| self.waiting.get(&(record.session.clone(), it)));
+        let moment = RecordMoment { record: record.number.0, at: record.at };
+        let body = value.as_ref().map(OutcomeBody::read);
+        let named = body
+            .and_then(|body| body.effect)
+            .and_then(|it| self.waiting.get(&(record.session.clone(), it)));
         let caused = record.cause.and_then(|cause| self.intents.get(&cause.0));
         // What ends a question ends no act.
         let Some(entry) = named.or(caused).and_then(|at| self.entries.get_mut(*at)) else { return };
-        if &*record.kind == "started" {
+        if kind == Some(RecordKind::Started) {
             entry.started = Some(moment);
             return;
         }
-        let outcome = value.as_ref().and_then(|value| value.get("outcome")?.as_keyword());
         entry.ended = Some(moment);
-        entry.outcome = Some(outcome.unwrap_or("forgotten").into());
+        entry.outcome = Some(body.and_then(|body| body.outcome).unwrap_or(FORGOTTEN).into());
         entry.by = Some(record.principal.clone());
-        let reason = value.as_ref().and_then(|value| value.get("reason")?.as_str());
-        entry.reason = reason.map(Into::into);
+        entry.reason = body.and_then(|body| body.reason).map(Into::into);
         let intent = entry.intent.record;
         if let Some(effect) = entry.effect {
             self.waiting.remove(&(record.session.clone(), effect));
@@ -125,25 +124,16 @@ impl EffectLedger {
         self.intents.remove(&intent);
     }
 
-    fn intent(
-        &mut self,
-        record: &Record,
-        intent: RecordMoment,
-        effect: Option<u64>,
-        value: Option<&Value>,
-    ) {
-        let payload = value.and_then(|value| value.get("payload"));
-        let word = |value: Option<&Value>, key| {
-            let word = value.and_then(|value| value.get(key)?.as_keyword());
-            word.unwrap_or("forgotten").into()
-        };
+    fn intent(&mut self, record: &Record, body: Option<IntentBody<'_>>) {
+        let intent = RecordMoment { record: record.number.0, at: record.at };
+        let effect = body.and_then(|body| body.effect);
         let at = self.entries.len();
         self.entries.push(EffectEntry {
             session: record.session.clone(),
             effect,
-            target: word(value, "target"),
-            action: word(payload, "action"),
-            payload: payload.cloned().unwrap_or(Value::Nil),
+            target: body.and_then(|body| body.target).unwrap_or(FORGOTTEN).into(),
+            action: body.and_then(|body| body.action()).unwrap_or(FORGOTTEN).into(),
+            payload: body.and_then(|body| body.payload).cloned().unwrap_or(Value::Nil),
             intent,
             started: None,
             ended: None,

@@ -16,6 +16,7 @@
 //! - [`rehearse`]: what other policies would have said
 //! - [`upkeep`]: how large the record is; sessions to forget
 //! - [`session_fold`], [`policy_sets`]: a State from the events of a session, and the policies that they name
+//! - [`record_source`]: the record as all of these read it
 
 mod error;
 pub mod head;
@@ -26,31 +27,33 @@ pub mod org;
 pub mod policy_sets;
 mod proposed;
 mod record_body;
+pub mod record_source;
 pub mod rehearse;
 pub mod replay;
 pub mod session_fold;
 pub mod upkeep;
 pub mod why;
 
-use std::path::{Path, PathBuf};
-
 pub use bridle_record::{
     ChainHead, Record, RecordBody, RecordNumber, SessionRow, StoreError, VerifyReport,
 };
 use bridle_record::{RecordFilter, RecordReader};
+use std::path::{Path, PathBuf};
+
 pub use error::HistoryError;
+use record_source::RecordSource;
 
 /// Records read at a time: a page of small ones fits a cache, and one commit is rarely larger.
 const PAGE: usize = 512;
 
 /// The record of a state directory, open for reading.
 pub struct RecordHistory {
-    reader: RecordReader,
+    source: Box<dyn RecordSource + Send>,
     /// The state directory, for messages.
     dir: PathBuf,
 }
 
-/// Which records.
+/// Selection of records.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RecordSelection {
     /// Only those of this session.
@@ -66,10 +69,8 @@ impl RecordHistory {
     /// [`HistoryError::NoRecord`] when no daemon has ever run there; else what the store said.
     pub fn open(dir: &Path) -> Result<RecordHistory, HistoryError> {
         match RecordReader::open(dir) {
-            Ok(reader) => Ok(RecordHistory { reader, dir: dir.to_owned() }),
-            Err(bridle_record::StoreError::Missing { .. }) => {
-                Err(HistoryError::NoRecord { dir: dir.to_owned() })
-            }
+            Ok(reader) => Ok(RecordHistory { source: Box::new(reader), dir: dir.to_owned() }),
+            Err(StoreError::Missing { .. }) => Err(HistoryError::NoRecord { dir: dir.to_owned() }),
             Err(error) => Err(error.into()),
         }
     }
@@ -84,7 +85,7 @@ impl RecordHistory {
     /// # Errors
     /// What the store said.
     pub fn sessions(&self) -> Result<Vec<SessionRow>, HistoryError> {
-        Ok(self.reader.sessions()?)
+        Ok(self.source.sessions()?)
     }
 
     /// Checks that a session exists.
@@ -92,7 +93,7 @@ impl RecordHistory {
     /// # Errors
     /// [`HistoryError::UnknownSession`] when it does not.
     pub fn expect_session(&self, name: &str) -> Result<(), HistoryError> {
-        match self.reader.session(name)? {
+        match self.source.session(name)? {
             Some(_) => Ok(()),
             None => Err(HistoryError::UnknownSession { name: name.into() }),
         }
@@ -113,7 +114,7 @@ impl RecordHistory {
             to: wanted.to.map(RecordNumber),
             ..RecordFilter::default()
         };
-        Ok(self.reader.records(RecordNumber(after), &filter, limit)?)
+        Ok(self.source.records(RecordNumber(after), &filter, limit)?)
     }
 
     /// All of them, page by page.

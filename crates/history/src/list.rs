@@ -9,7 +9,7 @@ use bridle_wire::time::rfc3339;
 
 use super::record_body;
 
-/// How a record is written.
+/// Form of a record as text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RecordFormat {
     /// One line, whatever its strings hold: the escapes of Emacs.

@@ -3,15 +3,15 @@
 //!
 //! The copy is not the record: what is forgotten later stays in it.
 
+use bridle_loop::RecordKind;
+use bridle_record::RecordNumber;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
-use bridle_record::RecordNumber;
-use bridle_record::compact::COMPACTED;
-
 use super::list::{RecordFormat, write_record, write_start};
+use super::record_source::kind_of;
 use super::{HistoryError, PAGE, RecordHistory, RecordSelection};
 
 /// Bytes read at a time while the last line is looked for, from the end.
@@ -90,7 +90,7 @@ impl RecordMirror {
     }
 }
 
-/// How every line begins.
+/// Beginning of every line.
 const START: &str = "(:number ";
 
 /// The end of a file.
@@ -159,10 +159,10 @@ fn place_of(
     let Some(number) = number else {
         return Ok(Err("its last line is no record"));
     };
-    let Some(record) = history.reader.record(RecordNumber(number))? else {
+    let Some(record) = history.source.record(RecordNumber(number))? else {
         return Ok(Err("its last line has a number that is not here"));
     };
-    if &*record.kind == COMPACTED {
+    if kind_of(&record) == Some(RecordKind::Compacted) {
         // What the line says is gone, with others that the copy may still have.
         return Ok(Ok(number));
     }

@@ -13,7 +13,7 @@ use super::{HistoryError, RecordHistory, RecordSelection, SessionRow};
 use text::OrgDocument;
 use trace::SessionTrace;
 
-/// What stands at the top: Emacs must not guess the coding of text that anybody may have sent.
+/// Head of the document: Emacs must not guess the coding of text that anybody may have sent.
 const START: &str = "# -*- mode: org; coding: utf-8-unix -*-\n#+title: Record of bridle\n\n";
 
 impl RecordHistory {

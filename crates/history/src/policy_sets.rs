@@ -2,13 +2,12 @@
 //!
 //! An event names the policies that its session is judged by from then on; whoever folds events needs them.
 
+use bridle_host::policy_load;
+use bridle_loop::{GuardPolicies, PolicyBody, PolicyHash, RecordKind};
+use bridle_record::{RecordFilter, RecordNumber, StoreError};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use bridle_host::policy_load;
-use bridle_loop::{GuardPolicies, PolicyHash};
-use bridle_record::{RecordFilter, RecordNumber, RecordReader, StoreError};
-use bridle_sexp::Value;
-
+use crate::record_source::{RecordSource, of_kinds};
 use crate::session_fold::parse;
 
 /// Sets of the past that are kept in memory. Sessions get the present one with their next event.
@@ -16,9 +15,6 @@ const MAX_SETS: usize = 16;
 
 /// Records read at once while a set is looked for.
 const PAGE: usize = 64;
-
-/// The kind of the records that hold policies.
-pub const POLICY: &str = "policy";
 
 /// Sets of policies by their hash: from memory, or from the record.
 #[derive(Debug, Default)]
@@ -31,7 +27,7 @@ impl PolicySetCache {
     /// The record has no such set, or this program does not understand it.
     pub fn find(
         &self,
-        reader: &RecordReader,
+        reader: &dyn RecordSource,
         hash: PolicyHash,
     ) -> Result<Arc<GuardPolicies>, StoreError> {
         let of_hash = |set: &&Arc<GuardPolicies>| set.hash() == hash;
@@ -69,40 +65,37 @@ impl PolicySetCache {
 }
 
 /// Tells whether the record has the policies of this hash.
-pub fn is_recorded(reader: &RecordReader, hash: PolicyHash) -> Result<bool, StoreError> {
+pub fn is_recorded(reader: &dyn RecordSource, hash: PolicyHash) -> Result<bool, StoreError> {
     Ok(recorded(reader, hash)?.is_some())
 }
 
 /// Tells whether policies of this hash were installed by the engine of this program.
-pub fn was_installed(reader: &RecordReader, hash: PolicyHash) -> bool {
+pub fn was_installed(reader: &dyn RecordSource, hash: PolicyHash) -> bool {
     let engine = GuardPolicies::engine();
-    let is_same = |body: &Value| body.get("engine").and_then(Value::as_str) == Some(&*engine);
+    let is_same = |body: &PolicyBody<'_>| body.engine == Some(&*engine);
     find_recorded(reader, hash, is_same).is_ok_and(|text| text.is_some())
 }
 
 /// The text of the policies of this hash. Looks at the daemon's own records only.
-fn recorded(reader: &RecordReader, hash: PolicyHash) -> Result<Option<String>, StoreError> {
+fn recorded(reader: &dyn RecordSource, hash: PolicyHash) -> Result<Option<String>, StoreError> {
     find_recorded(reader, hash, |_| true)
 }
 
 fn find_recorded(
-    reader: &RecordReader,
+    reader: &dyn RecordSource,
     hash: PolicyHash,
-    is_meant: impl Fn(&Value) -> bool,
+    is_meant: impl Fn(&PolicyBody<'_>) -> bool,
 ) -> Result<Option<String>, StoreError> {
-    let filter = RecordFilter {
-        session: Some("".into()),
-        kinds: vec![POLICY.into()],
-        ..RecordFilter::default()
-    };
+    let filter = RecordFilter { session: Some(Box::default()), ..of_kinds([RecordKind::Policy]) };
     let mut after = RecordNumber(0);
     loop {
         let page = reader.records(after, &filter, PAGE)?;
         let Some(last) = page.last() else { return Ok(None) };
         after = last.number;
         let texts = page.iter().filter_map(|record| {
-            let value = parse(record.body.text()?).filter(&is_meant)?;
-            Some(value.get("text")?.as_str()?.to_owned())
+            let value = parse(record.body.text()?)?;
+            let body = PolicyBody::read(&value);
+            Some(body.text.filter(|_| is_meant(&body))?.to_owned())
         });
         if let Some(text) = { texts }.find(|text| PolicyHash::of(text) == hash) {
             return Ok(Some(text));

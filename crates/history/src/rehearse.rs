@@ -10,8 +10,8 @@ use std::sync::mpsc::{self, Receiver, SyncSender};
 use std::thread;
 
 use bridle_loop::{
-    GuardPolicies, JUDGE_STACK_BYTES, PREPARED, PolicyRehearsal, PolicyVerdict, SessionId,
-    UnixMillis,
+    DecidedBody, GuardPolicies, JUDGE_STACK_BYTES, PREPARED, PolicyRehearsal, PolicyVerdict,
+    RecordKind, SessionId, UnixMillis,
 };
 use bridle_record::Record;
 use bridle_sexp::Value;
@@ -23,16 +23,13 @@ const MAX_THREADS: usize = 4;
 
 /// Decisions that are handed to a thread at once, and their bytes: enough that handing over costs
 /// little, few enough that all threads have something to do.
-const BATCH: usize = 256;
+const BATCH_DECISIONS: usize = 256;
 const BATCH_BYTES: usize = 1 << 20;
 
 /// Batches that wait for one thread: it has the next one when it is done, and memory stays bounded.
-const WAITING: usize = 2;
+const MAX_WAITING_BATCHES: usize = 2;
 
-/// Keys of a decision that a rehearsal looks at.
-const TOLD: [&str; 7] = ["by", "target", "action", "proposal", "payload", "checked", "facts"];
-
-/// What a set would have changed.
+/// Result of a rehearsal.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RehearsalReport {
     /// Decisions that were judged again.
@@ -50,7 +47,7 @@ pub struct ChangedDecision {
     pub record: u64,
     /// Its session.
     pub session: Box<str>,
-    /// When it was decided.
+    /// Time of the decision, in milliseconds since 1970.
     pub at: i64,
     /// The action.
     pub action: Box<str>,
@@ -58,9 +55,9 @@ pub struct ChangedDecision {
     pub target: Box<str>,
     /// File and heading of an edit; else empty.
     pub about: Box<str>,
-    /// What was said.
+    /// Recorded verdict.
     pub was: PolicyVerdict,
-    /// What would have been said.
+    /// Verdict of the rehearsed set.
     pub now: PolicyVerdict,
     /// The policies that would have determined it; none when nothing permits it.
     pub policies: Vec<Box<str>>,
@@ -73,7 +70,7 @@ impl RehearsalReport {
         self.changed.extend(other.changed);
     }
 
-    /// How often each change occurs: from what, to what, how many.
+    /// Counts of each change: from which verdict, to which, how many.
     pub fn counts(&self) -> Vec<(PolicyVerdict, PolicyVerdict, u64)> {
         let mut counts = BTreeMap::new();
         for changed in &self.changed {
@@ -99,7 +96,7 @@ impl RecordHistory {
         let read = thread::scope(|scope| -> Result<(), HistoryError> {
             let (mut hands, mut judges) = (Vec::new(), Vec::new());
             for _ in 0..threads {
-                let (hand, taken) = mpsc::sync_channel(WAITING);
+                let (hand, taken) = mpsc::sync_channel(MAX_WAITING_BATCHES);
                 hands.push(hand);
                 let judge = move || judge(set, &taken);
                 judges
@@ -137,9 +134,9 @@ impl RecordHistory {
         // While one reads on, it can look nothing else up.
         let texts = if wants_texts { Some(Self::open(&self.dir)?) } else { None };
         let mut failed = None;
-        self.reader.last("decided", last, &mut |record| {
+        self.source.latest(RecordKind::Decided, last, &mut |record| {
             let whole = match &texts {
-                Some(texts) => texts.whole_record(record),
+                Some(texts) => texts.record_with_payload(record),
                 None => Ok(record),
             };
             match whole {
@@ -149,7 +146,7 @@ impl RecordHistory {
                 }
                 Err(error) => failed = Some(error),
             }
-            if batch.len() == BATCH || bytes >= BATCH_BYTES {
+            if batch.len() == BATCH_DECISIONS || bytes >= BATCH_BYTES {
                 send(std::mem::take(&mut batch));
                 bytes = 0;
             }
@@ -176,7 +173,7 @@ fn judge(set: &GuardPolicies, taken: &Receiver<Vec<Record>>) -> RehearsalReport 
 }
 
 fn take(rehearsal: &mut PolicyRehearsal<'_>, rehearsed: &mut RehearsalReport, record: &Record) {
-    let body = record.body.text().and_then(told);
+    let body = record.body.text().and_then(rehearsed_keys);
     let session = SessionId::parse(&record.session).ok();
     let read = body
         .as_ref()
@@ -193,14 +190,14 @@ fn take(rehearsal: &mut PolicyRehearsal<'_>, rehearsed: &mut RehearsalReport, re
     if found.word == recorded.word() {
         return;
     }
-    let word = |key| body.get(key).and_then(Value::as_keyword).unwrap_or_default().into();
+    let decided = DecidedBody::read(body);
     rehearsed.changed.push(ChangedDecision {
         record: record.number.0,
         session: record.session.clone(),
         at: record.at,
-        action: word("action"),
-        target: word("target"),
-        about: about(body).into(),
+        action: decided.action.unwrap_or_default().into(),
+        target: decided.target.unwrap_or_default().into(),
+        about: about(&decided).into(),
         was: recorded.word(),
         now: found.word,
         policies: found.policies,
@@ -208,17 +205,19 @@ fn take(rehearsal: &mut PolicyRehearsal<'_>, rehearsed: &mut RehearsalReport, re
 }
 
 /// The file that a decision was about, and its heading.
-fn about(body: &Value) -> String {
-    let payload = body.get("payload");
+fn about(decided: &DecidedBody<'_>) -> String {
+    let payload = decided.payload;
     let path = payload.and_then(|payload| payload.get("path")?.as_str());
     let heading = payload.and_then(|payload| payload.get(PREPARED)?.get("heading")?.as_str());
     path.into_iter().chain(heading).collect::<Vec<_>>().join(" ")
 }
 
-/// What a rehearsal looks at, of the body of a decision.
-fn told(text: &str) -> Option<Value> {
+/// The keys of the body of a decision that a rehearsal looks at.
+fn rehearsed_keys(text: &str) -> Option<Value> {
     let tree = bridle_loop::reader().read_one(text).ok()?;
     let root = tree.root();
-    let pairs = TOLD.iter().filter_map(|key| Some((*key, root.get(key)?.to_value())));
+    let pairs = DecidedBody::REHEARSED_KEYS
+        .iter()
+        .filter_map(|key| Some((*key, root.get(key)?.to_value())));
     Some(Value::plist(pairs))
 }

@@ -3,23 +3,20 @@
 //! Nothing is carried out. What the record says is expected; what `step` gives today is got. The
 //! first difference ends it: after one, the rest means nothing.
 
-use std::borrow::Cow;
-use std::collections::{HashMap, VecDeque};
-
-use bridle_loop::{Effect, Event, SessionId, SessionState, UnixMillis};
-use bridle_record::compact::COMPACTED;
+use bridle_loop::{
+    CompactedBody, Effect, Event, FinishBody, MarkBody, PromptBody, RecordClass, RecordKind,
+    SessionId, SessionState, UnixMillis,
+};
 use bridle_record::{Record, hash_text};
 use bridle_sexp::Value;
+use std::collections::{HashMap, VecDeque};
 
 use super::{HistoryError, RecordHistory, RecordSelection, record_body};
 use crate::policy_sets::PolicySetCache;
-use crate::session_fold::{DIGEST, EVENTS, HistoryFold};
+use crate::record_source::kind_of;
+use crate::session_fold::HistoryFold;
 
-/// Kinds of records that `step` made.
-pub(super) const EFFECTS: [&str; 8] =
-    ["consult", "think", "decided", "act", "ask", "settled", "say", "finish"];
-
-/// What to repeat.
+/// Range of records to repeat.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReplayRange {
     /// The first record that is compared. What went before is fed, since it makes the state.
@@ -30,7 +27,7 @@ pub struct ReplayRange {
     pub session: Option<Box<str>>,
 }
 
-/// What was repeated.
+/// Counts of a replay, and its first difference.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ReplayReport {
     /// Sessions that were compared to their end.
@@ -54,9 +51,9 @@ pub struct ReplayDifference {
     pub record: u64,
     /// Its session.
     pub session: Box<str>,
-    /// What the record says.
+    /// Text of the record.
     pub expected: String,
-    /// What replay gives.
+    /// Text that replay gives.
     pub got: String,
 }
 
@@ -70,11 +67,11 @@ impl RecordHistory {
         range: &ReplayRange,
         progress: &mut dyn FnMut(u64, u64),
     ) -> Result<ReplayReport, HistoryError> {
-        let total = range.to.unwrap_or(u64::MAX).min(self.reader.head()?.number.0);
+        let total = range.to.unwrap_or(u64::MAX).min(self.source.head()?.number.0);
         let wanted = RecordSelection { session: range.session.clone(), to: range.to };
         let sets = PolicySetCache::default();
         let mut replay =
-            ReplayRun::new(range.from, HistoryFold { reader: &self.reader, sets: &sets });
+            ReplayRun::new(range.from, HistoryFold { reader: &*self.source, sets: &sets });
         let mut after = 0;
         loop {
             let page = self.page(after, &wanted, super::PAGE)?;
@@ -118,39 +115,35 @@ impl<'p> ReplayRun<'p> {
     }
 
     fn take(&mut self, record: &Record) -> Result<(), Box<ReplayDifference>> {
-        let kind = &*record.kind;
-        if kind == COMPACTED {
+        let Some(kind) = kind_of(record) else { return Ok(()) };
+        if kind == RecordKind::Compacted {
             self.pass_over(record);
             return Ok(());
         }
         if record.session.is_empty() {
             return Ok(());
         }
-        if EVENTS.contains(&kind) {
-            self.feed(record)
-        } else if EFFECTS.contains(&kind) {
-            self.compare(record)
-        } else if kind == "mark" {
-            self.compare_state(record)
-        } else {
-            Ok(())
+        match kind.class() {
+            RecordClass::Event => self.feed(record, kind),
+            RecordClass::Effect => self.compare(record, kind),
+            RecordClass::Note if kind == RecordKind::Mark => self.compare_state(record),
+            RecordClass::Note | RecordClass::Daemon | RecordClass::Store => Ok(()),
         }
     }
 
     /// Records are gone: nothing that follows in their sessions can be known.
     fn pass_over(&mut self, compacted: &Record) {
         let body = record_body::value(compacted.body.text().unwrap_or_default());
-        let sessions = body.get("sessions").and_then(Value::elements).unwrap_or_default();
-        for name in sessions.iter().filter_map(|it| it.get("session")?.as_str()) {
+        for name in CompactedBody::read(&body).sessions() {
             let (pending, asked) = Default::default();
             let gone = SessionFold { state: None, pending, asked, event: compacted.number.0 };
             self.folds.insert(name.into(), gone);
         }
     }
 
-    fn feed(&mut self, record: &Record) -> Result<(), Box<ReplayDifference>> {
+    fn feed(&mut self, record: &Record, kind: RecordKind) -> Result<(), Box<ReplayDifference>> {
         // A name may be used again after its session was forgotten.
-        if &*record.kind == "began"
+        if kind == RecordKind::Began
             && let Some(old) = self.folds.remove(&record.session)
         {
             self.count(&old);
@@ -179,14 +172,14 @@ impl<'p> ReplayRun<'p> {
             return Ok(());
         };
         let value = record_body::value(text);
-        let event = match Event::from_value(&record.kind, &value) {
+        let event = match Event::from_value(kind, &value) {
             Ok(event) => event,
             Err(error) => {
                 let expected = format!("a body of kind `{}`", record.kind);
                 return Err(differs(record, expected, error.to_string()));
             }
         };
-        if has_question(record, &value) {
+        if has_question(kind, &value) {
             let question = fold.asked.pop_front();
             if is_compared {
                 same_question(record, &event, question.as_ref())?;
@@ -209,22 +202,29 @@ impl<'p> ReplayRun<'p> {
         Ok(())
     }
 
-    fn compare(&mut self, record: &Record) -> Result<(), Box<ReplayDifference>> {
+    fn compare(&mut self, record: &Record, kind: RecordKind) -> Result<(), Box<ReplayDifference>> {
         let nothing = |record| Err(differs(record, kind_text(record), "nothing".to_owned()));
         let Some(fold) = self.folds.get_mut(&record.session) else { return nothing(record) };
         if fold.state.is_none() {
             return Ok(());
         }
-        let next = if &*record.kind == "consult" { &mut fold.asked } else { &mut fold.pending };
+        let is_question = kind == RecordKind::Consult;
+        let next = if is_question { &mut fold.asked } else { &mut fold.pending };
         let Some(effect) = next.pop_front() else { return nothing(record) };
         let Some(text) = record.body.text().filter(|_| record.number.0 >= self.from) else {
             return Ok(());
         };
-        let (text, digest) = without_digest(record, text);
+        // The hash of the State stands with the end of a turn.
+        let (text, digest) = match kind {
+            RecordKind::Finish => {
+                let FinishBody { effect, state_digest } = FinishBody::split(text);
+                (effect, state_digest)
+            }
+            _ => (text.into(), None),
+        };
         let got = effect.to_value().to_string();
-        let same = effect.kind() == &*record.kind
-            && effect.seq().map(|seq| seq.0) == record.seq
-            && got == text;
+        let same =
+            effect.kind() == kind && effect.seq().map(|seq| seq.0) == record.seq && got == text;
         if !same {
             return Err(differs(record, kind_text(record), shown(&effect)));
         }
@@ -246,12 +246,9 @@ impl<'p> ReplayRun<'p> {
         }
         let value = record_body::value(text);
         // Records from before there were digests have the hash of the whole text.
-        let (expected, got) = match value.get("state").and_then(Value::as_str) {
-            Some(hash) => (hash, hash_text(&state.text()).to_string()),
-            None => {
-                let digest = value.get("digest").and_then(Value::as_str);
-                (digest.unwrap_or_default(), state.digest())
-            }
+        let (expected, got) = match MarkBody::read(&value) {
+            MarkBody::TextHash(hash) => (hash, hash_text(&state.text()).to_string()),
+            MarkBody::Digest(digest) => (digest, state.digest()),
         };
         same_state(record, expected, &got)?;
         self.done.states += 1;
@@ -291,8 +288,8 @@ impl<'p> ReplayRun<'p> {
 }
 
 /// Whether an answer has its question in it. In records of older versions that has one of its own.
-fn has_question(record: &Record, value: &Value) -> bool {
-    &*record.kind == "consulted" && value.get("turn").is_some()
+fn has_question(kind: RecordKind, value: &Value) -> bool {
+    kind == RecordKind::Consulted && PromptBody::read(value).turn.is_some()
 }
 
 /// Compares an answer that has its question in it.
@@ -307,16 +304,6 @@ fn same_question(
     }
     let got = got.unwrap_or_else(|| "nothing that was asked".to_owned());
     Err(differs(record, kind_text(record), got))
-}
-
-/// The body of a record as `step` gave it, and the hash of the state that stands with the end of a turn.
-fn without_digest<'t>(record: &Record, text: &'t str) -> (Cow<'t, str>, Option<&'t str>) {
-    match text.split_once(DIGEST).filter(|_| &*record.kind == "finish") {
-        Some((said, digits)) => {
-            (format!("{said})").into(), Some(digits.trim_end_matches(['"', ')'])))
-        }
-        None => (text.into(), None),
-    }
 }
 
 fn same_state(record: &Record, expected: &str, got: &str) -> Result<(), Box<ReplayDifference>> {

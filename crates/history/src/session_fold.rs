@@ -1,32 +1,17 @@
 //! From the record to a State: the fold of a session's events.
 //!
 //! Used by the engine when it loads a session, by replay, and by whoever forgets a record. A State is
-//! the fold of the records of some kinds, [`EVENTS`]; the policies that events name come from the record.
+//! the fold of the records whose [`RecordKind`] is an event; the policies that events name come from the
+//! record.
 
+#[cfg(doc)]
+use bridle_loop::RecordKind;
 use bridle_loop::{Effects, Event, SessionId, SessionState, UnixMillis, step};
-use bridle_record::{LoadedSessionRows, Record, RecordReader, StoreError};
+use bridle_record::{LoadedSessionRows, Record, StoreError};
 use bridle_sexp::Value;
 
 use crate::policy_sets::PolicySetCache;
-
-/// Kinds of records that are events: what a State is the fold of.
-pub const EVENTS: [&str; 12] = [
-    "began",
-    "signal",
-    "registered",
-    "consulted",
-    "drafted",
-    "acted",
-    "answered",
-    "policy-installed",
-    "counted",
-    "tick",
-    "cancelled",
-    "withdrawn",
-];
-
-/// Text before the hash of the state in the body of a record of the kind `finish`.
-pub const DIGEST: &str = " :digest \"";
+use crate::record_source::{RecordSource, kind_of};
 
 /// The State after all events of a session.
 pub fn fold(
@@ -52,8 +37,8 @@ pub fn fold(
 /// The record, and the policies that events in it name.
 #[derive(Clone, Copy, Debug)]
 pub struct HistoryFold<'p> {
-    /// Reads the record.
-    pub reader: &'p RecordReader,
+    /// The record.
+    pub reader: &'p dyn RecordSource,
     /// Policies that were read before.
     pub sets: &'p PolicySetCache,
 }
@@ -92,12 +77,10 @@ pub fn apply(
     state: &mut SessionState,
     record: &Record,
 ) -> Result<(), StoreError> {
-    if !EVENTS.contains(&&*record.kind) {
-        return Ok(());
-    }
+    let Some(kind) = kind_of(record).filter(|kind| kind.is_event()) else { return Ok(()) };
     let fault = || damaged("record", record.number.0);
     let value = record.body.text().and_then(parse).ok_or_else(fault)?;
-    let event = Event::from_value(&record.kind, &value).map_err(|_| fault())?;
+    let event = Event::from_value(kind, &value).map_err(|_| fault())?;
     past.feed(state, UnixMillis(record.at), event)?;
     Ok(())
 }

@@ -9,8 +9,8 @@ mod traces;
 use std::path::Path;
 
 use bridle_loop::{
-    Effect, Event, Proposal, ReflexAdvice, SessionId, SessionLimits, SessionStart, SessionState,
-    Signal, SignalKind, SignalSender, UnixMillis, step,
+    Effect, Event, Proposal, RecordKind, ReflexAdvice, SessionId, SessionLimits, SessionStart,
+    SessionState, Signal, SignalKind, SignalSender, UnixMillis, step,
 };
 use bridle_record::{
     NewRecord, NewSessionRow, RecordAppend, RecordCause, RecordStore, StoreOptions,
@@ -118,23 +118,23 @@ impl Driven {
             Some(question) => event.to_text_with(&question),
             None => event.to_value().to_string(),
         };
-        let mut drafts = vec![draft(event.kind(), seq, body, RecordCause::None)];
+        let mut drafts = vec![draft(event.kind().word(), seq, body, RecordCause::None)];
         for effect in step(&mut self.state, UnixMillis(START), event) {
-            if effect.kind() == "consult" && !self.asks_apart {
+            if effect.kind() == RecordKind::Consult && !self.asks_apart {
                 self.question = Some(effect);
                 continue;
             }
             let seq = effect.seq().map(|seq| seq.0);
             let mut body = effect.to_value().to_string();
-            if effect.kind() == "finish" {
+            if effect.kind() == RecordKind::Finish {
                 let right = self.state.digest();
                 let digest = if self.is_spoiled { "00" } else { &right };
                 body = format!("{} :digest \"{digest}\")", body.trim_end_matches(')'));
             }
-            drafts.push(draft(effect.kind(), seq, body, RecordCause::Earlier(0)));
+            drafts.push(draft(effect.kind().word(), seq, body, RecordCause::Earlier(0)));
         }
         let mark = format!("(:digest \"{}\")", self.state.digest());
-        drafts.push(draft("mark", None, mark, RecordCause::Earlier(0)));
+        drafts.push(draft(RecordKind::Mark.word(), None, mark, RecordCause::Earlier(0)));
         fixture.commit(RecordAppend { drafts, ..RecordAppend::default() });
     }
 

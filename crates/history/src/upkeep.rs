@@ -17,14 +17,14 @@ pub enum SessionSelection {
 /// Sessions that a selection names.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SelectedSessions {
-    /// What would be forgotten, oldest first.
+    /// Sessions to forget, oldest first.
     pub sessions: Vec<SessionRow>,
-    /// How many stay because something in them waits: an act, a question, a schedule.
+    /// Number of sessions that stay because an act, a question or a schedule waits in them.
     pub waiting: u64,
 }
 
 impl SelectedSessions {
-    /// How many records they have.
+    /// Number of records of all selected sessions.
     pub fn records(&self) -> u64 {
         self.sessions.iter().map(|row| row.records).sum()
     }
@@ -36,10 +36,9 @@ impl RecordHistory {
     /// # Errors
     /// What the store said.
     pub fn select(&self, selection: SessionSelection) -> Result<SelectedSessions, HistoryError> {
-        let waiting: Vec<Box<str>> =
-            self.reader.open_sessions()?.into_iter().map(|row| row.session).collect();
+        let waiting = self.source.waiting_sessions()?;
         let mut selected = SelectedSessions::default();
-        for row in self.reader.sessions()?.into_iter().filter(|row| !row.forgotten) {
+        for row in self.source.sessions()?.into_iter().filter(|row| !row.forgotten) {
             let is_meant = match selection {
                 SessionSelection::Anonymous => &*row.owner == ANONYMOUS,
                 SessionSelection::Before(at) => row.last_at < at,
@@ -53,11 +52,11 @@ impl RecordHistory {
         Ok(selected)
     }
 
-    /// How much room the record takes, and for whom.
+    /// Room that the record takes, in total and by owner.
     ///
     /// # Errors
     /// What the store said.
     pub fn size(&self) -> Result<RecordSize, HistoryError> {
-        Ok(self.reader.size(&self.dir)?)
+        Ok(self.source.size(&self.dir)?)
     }
 }

@@ -4,33 +4,36 @@
 //! Called by `bridle why`. Records are followed by their causes and by the effects they name; what is
 //! not said in the record is not guessed.
 
+use bridle_host::policy_load::load_recorded;
+use bridle_loop::{
+    AnsweredBody, DEFAULT_POLICY, DecidedBody, GuardPolicies, IntentBody, OutcomeBody, PolicyBody,
+    PolicyHash, PolicySourceBody, RecordKind,
+};
+use bridle_record::{Record, RecordFilter, RecordNumber};
+use bridle_sexp::Value;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use bridle_loop::{DEFAULT_POLICY, GuardPolicies, PolicyHash};
-use bridle_record::{Record, RecordFilter, RecordNumber};
-use bridle_sexp::Value;
-
+use super::record_source::{kind_of, of_kinds};
 use super::{HistoryError, PAGE, RecordHistory, record_body};
-use bridle_host::policy_load::load_recorded;
 
-/// How many steps from a record to its cause are followed: answers to answers end well before.
+/// Most steps from a record to its cause that are followed: answers to answers end well before.
 const MAX_STEPS: u32 = 16;
 
-/// How many records after a signal are looked at for what followed from it: a turn is far shorter.
+/// Most records after a signal that are searched for its consequences: a turn is far shorter.
 const MAX_TURN: usize = 4_096;
 
-/// How many forks back the policies of a session are looked for.
+/// Most forks back through which the policies of a session are looked for.
 const MAX_FORKS: u32 = 16;
 
-/// Why something happened.
+/// Explanation of a record.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WhyReport {
     /// The record that was asked about.
     pub record: Record,
     /// The decisions behind it, in their order; none when nothing was decided.
     pub decisions: Vec<DecisionReport>,
-    /// What people answered, in their order.
+    /// Answers of people, in their order.
     pub answers: Vec<AnswerReport>,
 }
 
@@ -41,7 +44,7 @@ pub struct AskedQuestion {
     pub body: Value,
     /// Owner of its session.
     pub owner: Box<str>,
-    /// When it was asked, in milliseconds since 1970.
+    /// Time of the question, in milliseconds since 1970.
     pub at: i64,
 }
 
@@ -50,9 +53,9 @@ pub struct AskedQuestion {
 pub struct DecisionReport {
     /// Number of its record.
     pub record: u64,
-    /// When.
+    /// Time of its record, in milliseconds since 1970.
     pub at: i64,
-    /// What it says, as it was recorded.
+    /// Body of its record.
     pub body: Value,
     /// The hash of the policies that were in force.
     pub hash: String,
@@ -63,20 +66,20 @@ pub struct DecisionReport {
 /// A policy that a decision names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CitedPolicy {
-    /// What the decision names it by.
+    /// Id by which the decision names it.
     pub id: Box<str>,
     /// Title, prose and text; nothing when the text of that set is not in the record.
     pub policy: Option<bridle_loop::PolicyEntry>,
 }
 
-/// What somebody answered to a question.
+/// Answer of a person to a question.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AnswerReport {
     /// Number of its record.
     pub record: u64,
-    /// When.
+    /// Time of its record, in milliseconds since 1970.
     pub at: i64,
-    /// Who.
+    /// Principal that answered.
     pub principal: Box<str>,
     /// `allow` or `deny`.
     pub answer: Box<str>,
@@ -88,7 +91,7 @@ impl RecordHistory {
     /// # Errors
     /// [`bridle_record::StoreError::NoRecord`] inside [`HistoryError::Store`]; else what the store said.
     pub fn why(&self, number: u64) -> Result<WhyReport, HistoryError> {
-        let record = self.reader.record(RecordNumber(number))?;
+        let record = self.source.record(RecordNumber(number))?;
         let record = record.ok_or(bridle_record::StoreError::NoRecord(RecordNumber(number)))?;
         let mut search =
             DecisionSearch { history: self, decisions: BTreeMap::new(), answers: BTreeMap::new() };
@@ -104,7 +107,7 @@ impl RecordHistory {
 
 fn answer(record: &Record) -> AnswerReport {
     let body = value(record);
-    let answer = body.get("answer").and_then(Value::as_keyword).unwrap_or_default();
+    let answer = AnsweredBody::read(&body).answer.unwrap_or_default();
     AnswerReport {
         record: record.number.0,
         at: record.at,
@@ -123,38 +126,65 @@ struct DecisionSearch<'h> {
 impl DecisionSearch<'_> {
     fn follow(&mut self, record: &Record, steps: u32) -> Result<(), HistoryError> {
         let Some(steps) = steps.checked_sub(1) else { return Ok(()) };
-        match &*record.kind {
-            "decided" => {
+        let Some(kind) = kind_of(record) else { return Ok(()) };
+        match kind {
+            RecordKind::Decided => {
                 self.decisions.insert(record.number.0, record.clone());
-                if keyword(&value(record), "rule") == "approval" {
+                if DecidedBody::read(&value(record)).is_by_approval() {
                     self.follow_cause(record, steps)?;
                 }
             }
-            "act" | "ask" => self.intent(record, steps)?,
-            "started" | "acted" | "settled" => {
-                if let Some(origin) = self.origin(record)? {
-                    self.follow(&origin, steps)?;
-                }
-                if &*record.kind == "settled" {
-                    self.follow_answer(record)?;
-                }
+            RecordKind::Act => self.intent(record, |it| it.is_allowed(), steps)?,
+            RecordKind::Ask => self.intent(record, |it| it.is_asked(), steps)?,
+            RecordKind::Started | RecordKind::Acted => self.follow_origin(record, steps)?,
+            RecordKind::Settled => {
+                self.follow_origin(record, steps)?;
+                self.follow_answer(record)?;
             }
-            "answered" => self.answered(record, steps)?,
-            "say" | "finish" | "mark" => {
+            RecordKind::Answered => self.answered(record, steps)?,
+            RecordKind::Say | RecordKind::Finish | RecordKind::Mark => {
                 let Some(cause) = record.cause else { return Ok(()) };
                 if self.children(record, cause)? == 0 {
                     self.follow_cause(record, steps)?;
                 }
             }
-            "signal" | "consult" | "consulted" | "think" | "drafted" => self.turn(record)?,
-            _ => {}
+            RecordKind::Signal
+            | RecordKind::Consult
+            | RecordKind::Consulted
+            | RecordKind::Think
+            | RecordKind::Drafted => self.turn(record)?,
+            // Nothing was decided for these.
+            RecordKind::Began
+            | RecordKind::Registered
+            | RecordKind::PolicyInstalled
+            | RecordKind::Counted
+            | RecordKind::Tick
+            | RecordKind::Cancelled
+            | RecordKind::Withdrawn
+            | RecordKind::DaemonUp
+            | RecordKind::DaemonDown
+            | RecordKind::Policy
+            | RecordKind::PolicyRefused
+            | RecordKind::Refused
+            | RecordKind::Log
+            | RecordKind::Forgot
+            | RecordKind::Compacted
+            | RecordKind::Compaction
+            | RecordKind::Repaired => {}
         }
         Ok(())
     }
 
+    fn follow_origin(&mut self, record: &Record, steps: u32) -> Result<(), HistoryError> {
+        match self.origin(record)? {
+            Some(origin) => self.follow(&origin, steps),
+            None => Ok(()),
+        }
+    }
+
     fn follow_cause(&mut self, record: &Record, steps: u32) -> Result<(), HistoryError> {
         let Some(cause) = record.cause else { return Ok(()) };
-        match self.history.reader.record(cause)? {
+        match self.history.source.record(cause)? {
             Some(cause) => self.follow(&cause, steps),
             None => Ok(()),
         }
@@ -162,29 +192,36 @@ impl DecisionSearch<'_> {
 
     /// Notes the answer that a record follows from, if it does.
     fn follow_answer(&mut self, record: &Record) -> Result<(), HistoryError> {
-        let cause = record.cause.map(|cause| self.history.reader.record(cause)).transpose()?;
-        if let Some(cause) = cause.flatten().filter(|cause| &*cause.kind == "answered") {
+        let cause = record.cause.map(|cause| self.history.source.record(cause)).transpose()?;
+        if let Some(cause) =
+            cause.flatten().filter(|cause| kind_of(cause) == Some(RecordKind::Answered))
+        {
             self.answers.insert(cause.number.0, cause);
         }
         Ok(())
     }
 
     /// The decision that an order or a question comes from: of the same event, about the same payload.
-    fn intent(&mut self, record: &Record, steps: u32) -> Result<(), HistoryError> {
+    fn intent(
+        &mut self,
+        record: &Record,
+        has_verdict: fn(&DecidedBody<'_>) -> bool,
+        steps: u32,
+    ) -> Result<(), HistoryError> {
         let Some(cause) = record.cause else { return Ok(()) };
-        let event = self.history.reader.record(cause)?;
-        if let Some(event) = event.filter(|event| &*event.kind == "answered") {
+        let event = self.history.source.record(cause)?;
+        let is_answer = |event: &Record| kind_of(event) == Some(RecordKind::Answered);
+        if let Some(event) = event.filter(is_answer) {
             return self.follow(&event, steps);
         }
-        let wanted = value(record);
-        let verdict = if &*record.kind == "ask" { "ask" } else { "allow" };
-        let between =
-            self.history.of_session(&record.session, cause.0, record.number.0, &["decided"])?;
+        let intent = value(record);
+        let intent = IntentBody::read(&intent);
+        let kinds = [RecordKind::Decided];
+        let between = self.history.of_session(&record.session, cause.0, record.number.0, &kinds)?;
         let is_it = |decided: &&Record| {
             let body = value(decided);
-            keyword(&body, "verdict") == verdict
-                && body.get("payload") == wanted.get("payload")
-                && body.get("target") == wanted.get("target")
+            let body = DecidedBody::read(&body);
+            has_verdict(&body) && body.payload == intent.payload && body.target == intent.target
         };
         if let Some(decided) = between.iter().rev().find(is_it) {
             self.decisions.insert(decided.number.0, decided.clone());
@@ -194,18 +231,18 @@ impl DecisionSearch<'_> {
 
     /// The order or the question whose outcome a record is.
     fn origin(&self, record: &Record) -> Result<Option<Record>, HistoryError> {
-        let is_intent = |it: &Record| matches!(&*it.kind, "act" | "ask");
-        let effect = value(record).get("effect").and_then(Value::as_i64);
+        let kinds = [RecordKind::Act, RecordKind::Ask];
+        let effect = OutcomeBody::read(&value(record)).effect;
         let is_it = |it: &Record| {
-            is_intent(it) && value(it).get("effect").and_then(Value::as_i64) == effect
+            let is_intent = kind_of(it).is_some_and(|kind| kinds.contains(&kind));
+            is_intent && IntentBody::read(&value(it)).effect == effect
         };
         if let Some(cause) = record.cause
-            && let Some(cause) = self.history.reader.record(cause)?.filter(|cause| is_it(cause))
+            && let Some(cause) = self.history.source.record(cause)?.filter(|cause| is_it(cause))
         {
             return Ok(Some(cause));
         }
-        let intents =
-            self.history.of_session(&record.session, 0, record.number.0, &["act", "ask"])?;
+        let intents = self.history.of_session(&record.session, 0, record.number.0, &kinds)?;
         Ok(intents.into_iter().rev().find(is_it))
     }
 
@@ -223,7 +260,8 @@ impl DecisionSearch<'_> {
     fn children(&mut self, record: &Record, event: RecordNumber) -> Result<usize, HistoryError> {
         let after = self.history.next_of_session(&record.session, event.0, MAX_TURN)?;
         let own = after.into_iter().take_while(|it| it.cause.is_some_and(|cause| cause >= event));
-        let decided = own.filter(|it| &*it.kind == "decided" && it.cause == Some(event));
+        let decided =
+            own.filter(|it| kind_of(it) == Some(RecordKind::Decided) && it.cause == Some(event));
         let found: Vec<Record> = decided.collect();
         let count = found.len();
         self.decisions.extend(found.into_iter().map(|it| (it.number.0, it)));
@@ -238,10 +276,10 @@ impl DecisionSearch<'_> {
                 continue;
             }
             family.insert(it.number);
-            match &*it.kind {
-                "decided" => drop(self.decisions.insert(it.number.0, it)),
-                "answered" => drop(self.answers.insert(it.number.0, it)),
-                "finish" => break,
+            match kind_of(&it) {
+                Some(RecordKind::Decided) => drop(self.decisions.insert(it.number.0, it)),
+                Some(RecordKind::Answered) => drop(self.answers.insert(it.number.0, it)),
+                Some(RecordKind::Finish) => break,
                 _ => {}
             }
         }
@@ -256,23 +294,23 @@ impl RecordHistory {
         session: &str,
         after: u64,
         before: u64,
-        kinds: &[&str],
+        kinds: &[RecordKind],
     ) -> Result<Vec<Record>, HistoryError> {
         let filter = RecordFilter {
             session: Some(session.into()),
             to: Some(RecordNumber(before.saturating_sub(1))),
-            kinds: kinds.iter().map(|kind| (*kind).into()).collect(),
+            ..of_kinds(kinds.iter().copied())
         };
         let (mut all, mut after) = (Vec::new(), after);
         loop {
-            let page = self.reader.records(RecordNumber(after), &filter, PAGE)?;
+            let page = self.source.records(RecordNumber(after), &filter, PAGE)?;
             let Some(last) = page.last() else { return Ok(all) };
             after = last.number.0;
             all.extend(page);
         }
     }
 
-    /// What was asked: the body of the question of this number in a session, and the session's owner.
+    /// Finds the question of this number in a session: its body, and the session's owner.
     ///
     /// # Errors
     /// [`HistoryError::UnknownSession`]; else what the store said.
@@ -281,14 +319,12 @@ impl RecordHistory {
         session: &str,
         effect: u64,
     ) -> Result<Option<AskedQuestion>, HistoryError> {
-        let Some(row) = self.reader.session(session)? else {
+        let Some(row) = self.source.session(session)? else {
             return Err(HistoryError::UnknownSession { name: session.into() });
         };
-        let asked = self.of_session(session, 0, u64::MAX, &["ask"])?;
+        let asked = self.of_session(session, 0, u64::MAX, &[RecordKind::Ask])?;
         let bodies = asked.iter().rev().map(|record| (value(record), record.at));
-        let effect = i64::try_from(effect).ok();
-        let mut named =
-            bodies.filter(|(body, _)| body.get("effect").and_then(Value::as_i64) == effect);
+        let mut named = bodies.filter(|(body, _)| IntentBody::read(body).effect == Some(effect));
         Ok(named.next().map(|(body, at)| AskedQuestion { body, owner: row.owner, at }))
     }
 
@@ -300,7 +336,7 @@ impl RecordHistory {
         most: usize,
     ) -> Result<Vec<Record>, HistoryError> {
         let filter = RecordFilter { session: Some(session.into()), ..RecordFilter::default() };
-        Ok(self.reader.records(RecordNumber(after), &filter, most)?)
+        Ok(self.source.records(RecordNumber(after), &filter, most)?)
     }
 
     /// The text of the policies of a hash: what is built in, or what was recorded when it was installed.
@@ -312,15 +348,16 @@ impl RecordHistory {
             return Ok(Some(DEFAULT_POLICY.to_owned()));
         }
         let filter =
-            RecordFilter { session: Some(Box::default()), to: None, kinds: vec!["policy".into()] };
+            RecordFilter { session: Some(Box::default()), ..of_kinds([RecordKind::Policy]) };
         let mut after = RecordNumber(0);
         loop {
-            let page = self.reader.records(after, &filter, PAGE)?;
+            let page = self.source.records(after, &filter, PAGE)?;
             let Some(last) = page.last() else { return Ok(None) };
             after = last.number;
             for body in page.iter().map(value) {
-                if body.get("hash").and_then(Value::as_str) == Some(hash) {
-                    return Ok(body.get("text").and_then(Value::as_str).map(str::to_owned));
+                let body = PolicyBody::read(&body);
+                if body.hash == Some(hash) {
+                    return Ok(body.text.map(str::to_owned));
                 }
             }
         }
@@ -335,11 +372,10 @@ struct PolicySetsByHash<'h> {
 
 impl PolicySetsByHash<'_> {
     fn decided(&mut self, record: &Record) -> Result<DecisionReport, HistoryError> {
-        let body = self.history.whole(record, value(record))?;
+        let body = self.history.with_proposed_payload(record, value(record))?;
         let hash = self.hash_at(record)?;
         let set = self.set(&hash)?;
-        let named = body.get("policies").and_then(Value::elements).unwrap_or_default();
-        let cited = named.iter().filter_map(Value::as_str).map(|id| {
+        let cited = DecidedBody::read(&body).policies().map(|id| {
             let all = set.iter().flat_map(|set| set.policies());
             let policy = all.clone().find(|policy| &*policy.id == id).cloned();
             CitedPolicy { id: id.into(), policy }
@@ -352,20 +388,18 @@ impl PolicySetsByHash<'_> {
     fn hash_at(&self, record: &Record) -> Result<String, HistoryError> {
         let (mut session, mut before) = (record.session.clone(), record.number.0);
         for _ in 0..MAX_FORKS {
-            let kinds = ["began", "policy-installed"];
+            let kinds = [RecordKind::Began, RecordKind::PolicyInstalled];
             let events = self.history.of_session(&session, 0, before, &kinds)?;
             let Some(last) = events.last() else { break };
             let body = value(last);
-            if let Some(hash) = body.get("hash").and_then(Value::as_str) {
+            let body = PolicySourceBody::read(&body);
+            if let Some(hash) = body.hash {
                 return Ok(hash.to_owned());
             }
             // A session that goes on from another one has its policies.
-            let Some(fork) = body.get("fork") else { break };
-            let from = fork.get("session").and_then(Value::as_str);
-            let point = fork.get("record").and_then(Value::as_i64);
-            let (Some(from), Some(point)) = (from, point) else { break };
+            let Some((from, point)) = body.fork else { break };
             session = from.into();
-            before = u64::try_from(point).unwrap_or_default().saturating_add(1);
+            before = point.saturating_add(1);
         }
         Ok(PolicyHash::of(DEFAULT_POLICY).to_string())
     }
@@ -384,8 +418,4 @@ impl PolicySetsByHash<'_> {
 /// The body of a record; nothing of what was forgotten.
 fn value(record: &Record) -> Value {
     record.body.text().map_or(Value::Nil, record_body::value)
-}
-
-fn keyword<'v>(value: &'v Value, key: &str) -> &'v str {
-    value.get(key).and_then(Value::as_keyword).unwrap_or_default()
 }

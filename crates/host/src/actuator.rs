@@ -1,8 +1,8 @@
 //! Actuators of the host, by name. Each accepts an [`Order`] and nothing else, and only
 //! `decide` makes those: what was not decided cannot be done here.
 //!
-//! [`Host`](crate::Host) holds the list; the daemon may add some that need what it owns. Shells are
-//! actuators too; those are the daemon's.
+//! [`Host`](crate::Host) has the registry; the daemon adds those that need what it owns. Shells are
+//! actuators too, and in no registry: the daemon sends orders to them.
 
 mod log;
 mod system;
@@ -18,30 +18,30 @@ use bridle_loop::{
 };
 use bridle_sexp::Value;
 
-/// Carries out orders of one name.
+/// Carries out orders to one target.
 pub trait Actuator: Send + Sync {
-    /// The actions that it knows; none: it is not there yet, and nobody is told of it.
+    /// Names of its actions. An actuator without any is not offered to sessions.
     fn actions(&self) -> &'static [&'static str];
 
     /// Carries an order out. Blocks.
-    fn act(&self, order: &Order, around: &mut ActContext<'_>) -> Outcome;
+    fn act(&self, order: &Order, context: &mut ActContext<'_>) -> Outcome;
 
-    /// What is to be judged in the place of a payload that somebody proposes: the same, with what has
-    /// to be known about it. `readers` can see what is put there, whatever is decided, so nothing is
-    /// looked at that they may not see. Blocks; `None` leaves it as it is.
+    /// The payload to judge in the place of one that somebody proposes: with facts that the policies and
+    /// the answerer of a question need. `readers` can see them, whatever is decided, so nothing is
+    /// read that they may not see. `None` leaves the payload as it is. Blocks.
     fn prepare(&self, payload: &Value, readers: Readership) -> Option<Value> {
         let _ = (payload, readers);
         None
     }
 
-    /// What it proposes after a turn that failed, and may have had it change something. Blocks.
-    fn after_failure(&self, session: &str, turn: u64) -> ReflexAdvice {
+    /// Proposals after a failed turn, such as taking back what it changed. Blocks.
+    fn advise_after_failure(&self, session: &str, turn: u64) -> ReflexAdvice {
         let _ = (session, turn);
         ReflexAdvice::default()
     }
 
-    /// What became of an order that was begun, and whose end a crash kept from being recorded.
-    fn told(&self, order: &Order, record: u64) -> CrashOutcome {
+    /// The end of an order that was begun before a crash and has no outcome in the record.
+    fn crash_outcome(&self, order: &Order, record: u64) -> CrashOutcome {
         let _ = (order, record);
         CrashOutcome::Unknown
     }
@@ -57,30 +57,30 @@ pub enum Readership {
     Others,
 }
 
-/// What is known of an order that was begun.
+/// The end of an order that was begun before a crash.
 #[derive(Debug, PartialEq)]
 pub enum CrashOutcome {
-    /// It ended so.
+    /// Ended, with this outcome.
     Ended(Outcome),
-    /// It was not carried out, or not wholly, and can be now without doing anything twice.
+    /// Not carried out, or not wholly, and can be now without doing anything twice.
     NotDone,
-    /// Nobody knows.
+    /// Unknown to the actuator.
     Unknown,
 }
 
-/// Where an order is carried out.
+/// Circumstances of an order, for the actuator that carries it out.
 pub struct ActContext<'a> {
-    /// Whose order it is.
+    /// The session that gave the order.
     pub session: &'a SessionId,
-    /// Which of its effects it is; never the same for two orders.
+    /// Number of the effect in the session; never the same for two orders.
     pub effect: EffectId,
     /// The turn in which it was ordered.
     pub turn: TurnId,
     /// The number of the record that has the order; 0 if that is not known.
     pub record: u64,
-    /// For whom it is carried out.
+    /// The principal that asked for it.
     pub principal: &'a str,
-    /// The present, in milliseconds since 1970.
+    /// Present time, in milliseconds since 1970.
     pub at: i64,
     /// Takes the notes of `log`: the daemon writes them where it writes its own.
     pub note: &'a mut dyn FnMut(&str),
@@ -90,7 +90,7 @@ pub struct ActContext<'a> {
 pub(crate) struct ActuatorRegistry(Vec<(KeywordName, Box<dyn Actuator>)>);
 
 impl ActuatorRegistry {
-    /// Those that every host has.
+    /// Makes the registry that every host begins with.
     pub(crate) fn new() -> Self {
         Self(vec![
             (KeywordName::new("system"), Box::new(system::SystemActuator)),
@@ -98,29 +98,29 @@ impl ActuatorRegistry {
         ])
     }
 
-    /// Adds the one that counts executions in files of `directory`.
+    /// Adds the actuator that counts executions in files of `directory`.
     #[cfg(feature = "faults")]
     pub(crate) fn add_tally(&mut self, directory: PathBuf) {
         self.0.push((KeywordName::new("tally"), Box::new(tally::TallyActuator::new(directory))));
     }
 
-    /// Adds one of the daemon's.
-    pub(crate) fn add(&mut self, name: KeywordName, act: Box<dyn Actuator>) {
-        self.0.push((name, act));
+    /// Adds an actuator of the daemon.
+    pub(crate) fn add(&mut self, name: KeywordName, actuator: Box<dyn Actuator>) {
+        self.0.push((name, actuator));
     }
 
-    /// The one of this name.
+    /// Finds an actuator by its name.
     pub(crate) fn find(&self, name: &KeywordName) -> Option<&dyn Actuator> {
         self.0.iter().find(|(known, _)| known == name).map(|(_, act)| &**act)
     }
 
-    /// What the first of them that has something to say proposes after a turn that failed.
-    pub(crate) fn after_failure(&self, session: &str, turn: u64) -> ReflexAdvice {
-        let mut all = self.0.iter().map(|(_, act)| act.after_failure(session, turn));
+    /// Advice of the first actuator that proposes something after a failed turn.
+    pub(crate) fn advise_after_failure(&self, session: &str, turn: u64) -> ReflexAdvice {
+        let mut all = self.0.iter().map(|(_, act)| act.advise_after_failure(session, turn));
         all.find(|advice| !advice.proposals.is_empty()).unwrap_or_default()
     }
 
-    /// What can be reached here.
+    /// Lists the actuators that have actions.
     pub(crate) fn list(&self) -> Vec<ActuatorRef> {
         let entry = |(name, act): &(KeywordName, Box<dyn Actuator>)| ActuatorRef {
             name: name.clone(),
@@ -131,9 +131,9 @@ impl ActuatorRegistry {
     }
 
     /// Carries an order out.
-    pub(crate) fn act(&self, order: &Order, around: &mut ActContext<'_>) -> Outcome {
+    pub(crate) fn act(&self, order: &Order, context: &mut ActContext<'_>) -> Outcome {
         match self.0.iter().find(|(name, _)| name == order.target()) {
-            Some((_, act)) => act.act(order, around),
+            Some((_, act)) => act.act(order, context),
             None => {
                 let names: Vec<String> =
                     self.0.iter().map(|(name, _)| format!("`{name}`")).collect();
@@ -146,9 +146,9 @@ impl ActuatorRegistry {
     }
 }
 
-/// The outcome for an order whose action this actuator does not know. `decide` has looked at the
+/// The outcome of an order whose action this actuator does not know. `decide` has looked at the
 /// list of actions before, so nobody sees it unless the two disagree.
-fn not_mine(order: &Order, actions: &[&str]) -> Outcome {
+fn refuse_foreign_action(order: &Order, actions: &[&str]) -> Outcome {
     let (target, action) = (order.target(), order.action().name());
     let actions = actions.join("`, `");
     Outcome::Failed(format!("`{target}` got the action `{action}`, expected `{actions}`").into())

@@ -1,18 +1,19 @@
-//! The builtin thinker: a few words that are answered at once, without any model.
+//! The built-in thinker: a few words that are answered at once, without any model.
 //!
 //! Called by [`Host`](crate::Host) while a session waits, so it looks up and prints, and nothing
-//! else. It answers what is said to the daemon about the daemon; everything else it declines in a
-//! way that helps.
+//! else. It answers questions about the daemon and declines everything else in a way that helps.
 
+use bridle_loop::{
+    Draft, Proposal, ProposalAuthor, ReflexAdvice, RememberedRuling, SensorClass, SignalContext,
+    ThinkerFault, ThinkerPrompt, Verdict,
+};
+use bridle_sexp::Value;
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use bridle_loop::{
-    Proposal, ProposalAuthor, ReflexAdvice, RememberedRuling, SignalContext, Verdict,
-};
-use bridle_sexp::Value;
-
+use crate::cancel::CancelFlag;
 use crate::facts::{DaemonFacts, SessionList, SessionVisibility, StatusFact};
+use crate::thinker::{TextDelta, Thinker};
 
 /// Sessions in one answer: a screen. The rest is counted.
 const MAX_SESSIONS_SHOWN: usize = 20;
@@ -21,9 +22,9 @@ const MAX_SESSIONS_SHOWN: usize = 20;
 const MAX_DECISIONS_SHOWN: usize = 5;
 
 /// Bytes of a prompt that can be one of the words: none is longer than ten.
-const MAX_WORD: usize = 64;
+const MAX_WORD_BYTES: usize = 64;
 
-/// Something that the builtin thinker understands.
+/// A word that the daemon answers by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum BuiltinCommand {
     Help,
@@ -32,12 +33,12 @@ pub(crate) enum BuiltinCommand {
     Why,
 }
 
-/// What a signal says to the builtin thinker.
+/// Payload of a signal, as the built-in thinker understands it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum BuiltinInput {
     /// One of the words, with or without a slash before it.
     Word(BuiltinCommand, CommandSpelling),
-    /// Something else that a person has written.
+    /// Other text that a person has written.
     Prose,
     /// No prompt and no command.
     Nothing,
@@ -54,14 +55,15 @@ impl BuiltinInput {
     /// Looks at the payload of a signal.
     pub(crate) fn of(payload: &Value) -> Self {
         let Some(sensor) = payload.get("sensor") else { return Self::Nothing };
-        if ["user-prompt", "user-input", "chat-message"].iter().any(|it| sensor.is_keyword(it)) {
-            return match payload.get("text") {
-                Some(Value::Str(text)) => Self::of_text(text),
-                _ => Self::Prose,
-            };
-        }
-        if !sensor.is_keyword("user-command") {
-            return Self::Nothing;
+        match SensorClass::matching(|name| sensor.is_keyword(name)) {
+            SensorClass::Prompt => {
+                return match payload.get("text") {
+                    Some(Value::Str(text)) => Self::of_text(text),
+                    _ => Self::Prose,
+                };
+            }
+            SensorClass::Command => {}
+            _ => return Self::Nothing,
         }
         match payload.get("command") {
             Some(Value::Keyword(command)) => Self::of_text(&command.name()),
@@ -73,7 +75,7 @@ impl BuiltinInput {
 
     fn of_text(text: &str) -> Self {
         let text = text.trim();
-        if text.len() > MAX_WORD {
+        if text.len() > MAX_WORD_BYTES {
             return Self::Prose;
         }
         let (text, slash) = match text.strip_prefix('/') {
@@ -93,18 +95,37 @@ impl BuiltinInput {
     }
 }
 
-/// Answers with the builtin thinker alone.
-pub(crate) fn consult(context: &SignalContext, facts: &dyn DaemonFacts) -> ReflexAdvice {
-    let text = match BuiltinInput::of(&context.signal.payload) {
-        BuiltinInput::Word(word, _) => answer(word, context, facts, ProseAnswerer::None),
-        BuiltinInput::Prose => NO_THINKER.to_owned(),
-        // A heartbeat, or a sensor that nobody here knows: recorded, and nothing to say.
-        BuiltinInput::Nothing => return ReflexAdvice::default(),
-    };
-    advice(text)
+/// Answers the daemon's own words at once, and never thinks.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct BuiltinThinker;
+
+impl Thinker for BuiltinThinker {
+    fn consult(&self, context: &SignalContext, facts: &dyn DaemonFacts) -> ReflexAdvice {
+        let text = match BuiltinInput::of(&context.signal.payload) {
+            BuiltinInput::Word(word, _) => answer(word, context, facts, ProseAnswerer::None),
+            BuiltinInput::Prose => NO_THINKER.to_owned(),
+            // A heartbeat, or a sensor that nobody here knows: recorded, and nothing to say.
+            BuiltinInput::Nothing => return ReflexAdvice::default(),
+        };
+        advice(text)
+    }
+
+    fn think(
+        &self,
+        _: &ThinkerPrompt,
+        _: &mut dyn FnMut(TextDelta),
+        _: &CancelFlag,
+    ) -> Result<Draft, ThinkerFault> {
+        // All that it has to say was said at once.
+        Ok(Draft::default())
+    }
+
+    fn answers_prose(&self) -> bool {
+        false
+    }
 }
 
-/// Who answers prose.
+/// The answerer of prose, as the help text names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ProseAnswerer {
     /// Nobody.
@@ -183,7 +204,7 @@ fn help(context: &SignalContext, others: ProseAnswerer) -> String {
     pieces.concat()
 }
 
-/// What comes before the name of the session and after the commands.
+/// Help text behind the commands: before and behind the name of the session.
 const HELP: (&str, &str) = (
     "\
 I am bridle, a daemon between your shells and an agent. No model is configured;
@@ -203,7 +224,7 @@ Everything else is recorded and declined, until you start the daemon with a thin
 Thinkers that use a language model are not part of this version.",
 );
 
-/// The same where a script answers.
+/// Help text in that place where a script answers.
 const HELP_WITH_SCRIPT: (&str, &str) = (
     "\
 I am bridle, a daemon between your shells and an agent. What you say is answered by

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crate::script::read::MAX_SCRIPT_BYTES;
 
-/// What can be wrong with the choice of a thinker.
+/// Fault in the choice of a thinker.
 #[derive(Debug, thiserror::Error)]
 pub enum HostError {
     /// The choice itself.
@@ -15,7 +15,7 @@ pub enum HostError {
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// Why not.
+        /// Error of the system.
         #[source]
         source: std::io::Error,
     },
@@ -30,7 +30,7 @@ pub enum HostError {
     NotText {
         /// The file.
         path: PathBuf,
-        /// Where not.
+        /// Error that names the place.
         #[source]
         source: std::str::Utf8Error,
     },

@@ -17,7 +17,7 @@ pub trait DaemonFacts: Send + Sync {
     fn status(&self) -> StatusFact;
 }
 
-/// Which sessions may be shown.
+/// Sessions that may be shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SessionVisibility<'p> {
     /// All: the owner asks.
@@ -63,6 +63,6 @@ pub struct StatusFact {
     pub shells: usize,
     /// Number of the latest record.
     pub record: u64,
-    /// Why nothing can be recorded at the moment, if so.
+    /// Reason why nothing can be recorded at the moment.
     pub trouble: Option<Box<str>>,
 }

@@ -1,4 +1,4 @@
-//! One host: its thinker and its actuators, asked by the daemon.
+//! One host: its thinker and its actuators, called by the daemon.
 //!
 //! [`Host::consult`] is called while a session waits; [`Host::think`] and [`Host::act`] block and
 //! are called on worker threads. A host keeps nothing that a session depends on: what it answers is
@@ -9,30 +9,25 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use bridle_loop::{
-    ActuatorRef, Deed, Draft, KeywordName, Order, Outcome, Proposal, ReflexAdvice, SignalContext,
+    ActuatorRef, Draft, KeywordName, Order, Outcome, Proposal, ReflexAdvice, SignalContext,
     SignalKind, ThinkerFault, ThinkerPrompt,
 };
 use bridle_sexp::Value;
 
 use crate::actuator::{ActContext, Actuator, ActuatorRegistry, CrashOutcome, Readership};
-use crate::builtin::{self, BuiltinInput, CommandSpelling, ProseAnswerer};
+use crate::builtin::BuiltinThinker;
 use crate::cancel::CancelFlag;
 use crate::error::HostError;
 use crate::facts::DaemonFacts;
-use crate::script::{ScriptStimulus, ScriptedThinker};
+use crate::script::ScriptedThinker;
 use crate::stranger_input::{self, StrangerSpelling};
-use crate::thinker::{TextDelta, ThinkerChoice};
+use crate::thinker::{TextDelta, Thinker, ThinkerChoice};
 
 /// The thinker and the actuators of one daemon.
 pub struct Host {
-    thinker: ThinkerKind,
+    thinker: Box<dyn Thinker>,
     facts: Arc<dyn DaemonFacts>,
     registry: ActuatorRegistry,
-}
-
-enum ThinkerKind {
-    Builtin,
-    Script(ScriptedThinker),
 }
 
 impl Host {
@@ -41,14 +36,19 @@ impl Host {
     /// # Errors
     /// A script that cannot be read, or is none.
     pub fn new(thinker: &ThinkerChoice, facts: Arc<dyn DaemonFacts>) -> Result<Self, HostError> {
-        let thinker = match thinker {
-            ThinkerChoice::Builtin => ThinkerKind::Builtin,
-            ThinkerChoice::Script(path) => ThinkerKind::Script(ScriptedThinker::open(path)?),
+        let thinker: Box<dyn Thinker> = match thinker {
+            ThinkerChoice::Builtin => Box::new(BuiltinThinker),
+            ThinkerChoice::Script(path) => Box::new(ScriptedThinker::open(path)?),
         };
-        Ok(Self { thinker, facts, registry: ActuatorRegistry::new() })
+        Ok(Self::with_thinker(thinker, facts))
     }
 
-    /// With an actuator `tally`, which counts executions in files of `directory`.
+    /// A host whose prompts go to this thinker.
+    pub fn with_thinker(thinker: Box<dyn Thinker>, facts: Arc<dyn DaemonFacts>) -> Self {
+        Self { thinker, facts, registry: ActuatorRegistry::new() }
+    }
+
+    /// Adds an actuator `tally`, which counts executions in files of `directory`.
     #[cfg(feature = "faults")]
     #[must_use]
     pub fn with_tally(mut self, directory: PathBuf) -> Self {
@@ -56,47 +56,37 @@ impl Host {
         self
     }
 
-    /// With one more actuator, which needs what the daemon owns.
+    /// Adds an actuator.
     #[must_use]
-    pub fn with_actuator(mut self, name: &str, act: Box<dyn Actuator>) -> Self {
-        self.registry.add(KeywordName::new(name), act);
+    pub fn with_actuator(mut self, name: &str, actuator: Box<dyn Actuator>) -> Self {
+        self.registry.add(KeywordName::new(name), actuator);
         self
     }
 
-    /// What can be said at once. Quick: looks up and prints; after a failed turn the files that it
-    /// changed are looked at.
+    /// Advice that needs no thought. Quick, except after a failed turn: then the files that it changed are
+    /// read.
     pub fn consult(&self, context: &SignalContext) -> ReflexAdvice {
         if context.signal.kind == SignalKind::Failed {
-            return self.after_failure(context);
+            return self.advise_after_failure(context);
         }
-        match &self.thinker {
-            ThinkerKind::Builtin => builtin::consult(context, &*self.facts),
-            ThinkerKind::Script(_) => match BuiltinInput::of(&context.signal.payload) {
-                // A person who has lost their way gets help, whatever the script is about.
-                BuiltinInput::Word(word, CommandSpelling::With) => {
-                    let text = builtin::answer(word, context, &*self.facts, ProseAnswerer::Script);
-                    builtin::advice(text)
-                }
-                _ => ReflexAdvice { think: true, ..ReflexAdvice::default() },
-            },
-        }
+        self.thinker.consult(context, &*self.facts)
     }
 
-    /// What follows a turn that failed: no thinker has a say in it.
-    fn after_failure(&self, context: &SignalContext) -> ReflexAdvice {
+    /// Advice of the actuators after a turn that failed: no thinker has a say in it.
+    fn advise_after_failure(&self, context: &SignalContext) -> ReflexAdvice {
         let turn = context.signal.payload.get("turn").and_then(Value::as_i64);
         match turn.and_then(|turn| u64::try_from(turn).ok()) {
-            Some(turn) => self.registry.after_failure(context.session.as_str(), turn),
+            Some(turn) => self.registry.advise_after_failure(context.session.as_str(), turn),
             None => ReflexAdvice::default(),
         }
     }
 
-    /// The payload that answers an event of a peer that nobody knows; `None` for everything but the
-    /// built-in words. No thinker is asked, and nothing is looked up.
+    /// The payload that answers an event of an unknown peer; `None` for everything but the built-in words.
+    /// No thinker is asked, and nothing is looked up.
     pub fn answer_stranger(&self, payload: &Value) -> Option<Value> {
-        let spelling = match &self.thinker {
-            ThinkerKind::Builtin => StrangerSpelling::Any,
-            ThinkerKind::Script(_) => StrangerSpelling::Slash,
+        let spelling = match self.thinker.answers_prose() {
+            false => StrangerSpelling::Any,
+            true => StrangerSpelling::Slash,
         };
         stranger_input::answer(payload, spelling)
     }
@@ -112,21 +102,7 @@ impl Host {
         stream: &mut dyn FnMut(TextDelta),
         cancel: &CancelFlag,
     ) -> Result<Draft, ThinkerFault> {
-        match &self.thinker {
-            // It has said at once what it has to say; asked again, it has nothing to add.
-            ThinkerKind::Builtin => Ok(Draft { proposals: Vec::new() }),
-            ThinkerKind::Script(script) => {
-                let result = prompt.results.last().map(|deed| told(deed));
-                let stimulus = ScriptStimulus {
-                    session: &prompt.context.session,
-                    payload: &prompt.context.signal.payload,
-                    rejected: prompt.rejected.last().map(|rejection| &*rejection.reason),
-                    result: result.as_ref(),
-                    depth: prompt.depth,
-                };
-                script.think(stimulus, stream, cancel)
-            }
-        }
+        self.thinker.think(prompt, stream, cancel)
     }
 
     /// The actuators that live here.
@@ -134,8 +110,9 @@ impl Host {
         self.registry.list()
     }
 
-    /// Finds out what has to be known about what is proposed to this target, as far as `readers` may see it.
-    pub fn prepares(
+    /// The payload to judge in the place of one that is proposed to this target; `None` leaves it as it is.
+    /// Holds nothing that `readers` may not see. Blocks.
+    pub fn prepare_payload(
         &self,
         target: &KeywordName,
         payload: &Value,
@@ -150,39 +127,21 @@ impl Host {
         for proposal in proposals {
             let target = proposal.target.as_ref();
             let prepared =
-                target.and_then(|target| self.prepares(target, &proposal.payload, readers));
+                target.and_then(|target| self.prepare_payload(target, &proposal.payload, readers));
             if let Some(prepared) = prepared {
                 proposal.payload = prepared;
             }
         }
     }
 
-    /// What became of an order that was begun before a crash.
-    pub fn told(&self, order: &Order, record: u64) -> CrashOutcome {
-        self.registry
-            .find(order.target())
-            .map_or(CrashOutcome::Unknown, |act| act.told(order, record))
+    /// The end of an order that was begun before a crash, as far as its actuator can tell.
+    pub fn crash_outcome(&self, order: &Order, record: u64) -> CrashOutcome {
+        let actuator = self.registry.find(order.target());
+        actuator.map_or(CrashOutcome::Unknown, |actuator| actuator.crash_outcome(order, record))
     }
 
     /// Carries out an order for one of [`Host::actuators`].
     pub fn act(&self, order: &Order, around: &mut ActContext<'_>) -> Outcome {
         self.registry.act(order, around)
     }
-}
-
-/// A deed as the patterns of a script see it.
-fn told(deed: &Deed) -> Value {
-    let mut pairs = vec![
-        ("target", deed.target.to_value()),
-        ("action", deed.action.to_value()),
-        ("outcome", Value::keyword(deed.outcome.word())),
-    ];
-    match &deed.outcome {
-        Outcome::Done(value) => pairs.push(("value", value.clone())),
-        Outcome::Denied(reason) | Outcome::Failed(reason) => {
-            pairs.push(("reason", Value::str(reason.clone())));
-        }
-        Outcome::Expired | Outcome::Superseded | Outcome::UnknownOutcome => {}
-    }
-    Value::plist(pairs)
 }

@@ -5,16 +5,16 @@
 //! [`Host::consult`], which is quick.
 //!
 //! In reading order:
-//! - `host`: what the daemon asks
-//! - `facts`: what the host asks the daemon
-//! - `thinker`: which thinker there is
-//! - `builtin`: answers a few words
-//! - `stranger`: the same for peers that nobody knows
-//! - `script`: answers from rules in a file
-//! - `actuator`: carries out orders
-//! - `cancel`: the word to stop
+//! - `host`: calls of the daemon
+//! - `facts`: questions of the host to the daemon
+//! - `thinker`: the trait [`Thinker`], and the choice between those below
+//! - `builtin`: the thinker that answers a few words
+//! - `stranger_input`: the same words from peers that nobody knows
+//! - `script`: the thinker that answers from rules in a file
+//! - `actuator`: the trait [`Actuator`], the registry, and the actuators of every host
+//! - `cancel`: the flag that ends a thought
 //! - [`policy_load`]: policies, loaded on a stack of their own
-//! - `error`: why there is no host
+//! - `error`: reasons why there is no host
 
 mod host;
 
@@ -37,4 +37,4 @@ pub use cancel::CancelFlag;
 pub use error::HostError;
 pub use facts::{DaemonFacts, SessionFact, SessionList, SessionVisibility, StatusFact};
 pub use host::Host;
-pub use thinker::{TextDelta, ThinkerChoice};
+pub use thinker::{TextDelta, Thinker, ThinkerChoice};

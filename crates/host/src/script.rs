@@ -9,6 +9,11 @@ pub(crate) mod pattern;
 pub(crate) mod read;
 pub(crate) mod template;
 
+use bridle_loop::{
+    Deed, Draft, KeywordName, Outcome, Proposal, ReflexAdvice, SessionId, SignalContext,
+    ThinkerFault, ThinkerPrompt,
+};
+use bridle_sexp::Value;
 use std::collections::{HashSet, VecDeque};
 use std::io::Read as _;
 use std::ops::RangeInclusive;
@@ -16,21 +21,19 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use bridle_loop::{Draft, KeywordName, Proposal, SessionId, ThinkerFault};
-use bridle_sexp::Value;
-
-use crate::builtin::BuiltinInput;
+use crate::builtin::{self, BuiltinInput, CommandSpelling, ProseAnswerer};
 use crate::cancel::CancelFlag;
 use crate::error::HostError;
-use crate::thinker::TextDelta;
+use crate::facts::DaemonFacts;
+use crate::thinker::{TextDelta, Thinker};
 use pattern::{PatternCapture, fits, text_fits};
 use template::{TemplateError, TemplateFiller};
 
 /// Uses of `:once` rules that are remembered, over all sessions; the oldest are forgotten first.
-pub(crate) const MAX_ONCE: usize = 16_384;
+pub(crate) const MAX_USED_RULES: usize = 16_384;
 
 /// Sensors that carry what a person has written.
-const PROMPTS: [&str; 3] = ["user-prompt", "user-input", "chat-message"];
+const PROSE_SENSORS: [&str; 3] = ["user-prompt", "user-input", "chat-message"];
 
 /// Rules of one file.
 #[derive(Debug)]
@@ -39,17 +42,50 @@ pub(crate) struct ScriptedThinker {
     used: Mutex<UsedRules>,
 }
 
-/// What a draft is asked for.
+/// The part of a prompt that rules look at.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ScriptStimulus<'p> {
     pub(crate) session: &'p SessionId,
     /// Of the signal that began the turn.
     pub(crate) payload: &'p Value,
-    /// Why something was refused in this turn, the last time that it was.
+    /// Reason of the last refusal in this turn.
     pub(crate) rejected: Option<&'p str>,
-    /// What the last act of this turn came to.
+    /// Outcome of the last act of this turn.
     pub(crate) result: Option<&'p Value>,
     pub(crate) depth: u32,
+}
+
+impl Thinker for ScriptedThinker {
+    fn consult(&self, context: &SignalContext, facts: &dyn DaemonFacts) -> ReflexAdvice {
+        match BuiltinInput::of(&context.signal.payload) {
+            // A person who has lost their way gets help, whatever the script is about.
+            BuiltinInput::Word(word, CommandSpelling::With) => {
+                builtin::advice(builtin::answer(word, context, facts, ProseAnswerer::Script))
+            }
+            _ => ReflexAdvice { think: true, ..ReflexAdvice::default() },
+        }
+    }
+
+    fn think(
+        &self,
+        prompt: &ThinkerPrompt,
+        stream: &mut dyn FnMut(TextDelta),
+        cancel: &CancelFlag,
+    ) -> Result<Draft, ThinkerFault> {
+        let result = prompt.results.last().map(|deed| deed_value(deed));
+        let stimulus = ScriptStimulus {
+            session: &prompt.context.session,
+            payload: &prompt.context.signal.payload,
+            rejected: prompt.rejected.last().map(|rejection| &*rejection.reason),
+            result: result.as_ref(),
+            depth: prompt.depth,
+        };
+        self.draft(stimulus, stream, cancel)
+    }
+
+    fn answers_prose(&self) -> bool {
+        true
+    }
 }
 
 impl ScriptedThinker {
@@ -89,7 +125,7 @@ impl ScriptedThinker {
     ///
     /// # Errors
     /// What the rule says, no rule, a draft that grows too long, or canceled.
-    pub(crate) fn think(
+    pub(crate) fn draft(
         &self,
         stimulus: ScriptStimulus<'_>,
         stream: &mut dyn FnMut(TextDelta),
@@ -134,7 +170,24 @@ impl ScriptedThinker {
     }
 }
 
-/// What happens without a rule. A person gets to know why there is no answer; everything else ends
+/// A deed as the patterns of a script see it.
+fn deed_value(deed: &Deed) -> Value {
+    let mut pairs = vec![
+        ("target", deed.target.to_value()),
+        ("action", deed.action.to_value()),
+        ("outcome", Value::keyword(deed.outcome.word())),
+    ];
+    match &deed.outcome {
+        Outcome::Done(value) => pairs.push(("value", value.clone())),
+        Outcome::Denied(reason) | Outcome::Failed(reason) => {
+            pairs.push(("reason", Value::str(reason.clone())));
+        }
+        Outcome::Expired | Outcome::Superseded | Outcome::UnknownOutcome => {}
+    }
+    Value::plist(pairs)
+}
+
+/// Answers what no rule fits. A person gets to know why there is no answer; everything else ends
 /// quietly, as there is nothing to propose.
 fn no_rule(stimulus: ScriptStimulus<'_>) -> Result<Draft, ThinkerFault> {
     let proposals = match (stimulus.rejected, stimulus.result) {
@@ -165,7 +218,7 @@ fn canceled() -> ThinkerFault {
 /// One rule: what it fits, and what it does then.
 #[derive(Debug, Default)]
 pub(crate) struct ScriptRule {
-    /// Where it starts in the file.
+    /// Line of the file, from 1.
     line: usize,
     sort: RuleKind,
     /// A string fits the text of a prompt; anything else the payload.
@@ -193,7 +246,7 @@ pub(crate) enum RuleKind {
     Default,
 }
 
-/// How a draft ends.
+/// End of a draft.
 #[derive(Debug)]
 enum DraftEnding {
     Propose(Vec<ProposalTemplate>),
@@ -250,7 +303,7 @@ impl ScriptRule {
         [&self.when, &self.rejected, &self.result].into_iter().flatten()
     }
 
-    /// What the wildcards stand for, if the rule fits.
+    /// Texts that the wildcards stand for, if the rule fits.
     fn captures<'p>(&self, stimulus: ScriptStimulus<'p>) -> Option<Vec<PatternCapture<'p>>> {
         if self.depth.as_ref().is_some_and(|depth| !depth.contains(&stimulus.depth)) {
             return None;
@@ -326,10 +379,13 @@ impl ScriptRule {
 
 fn prompt_text(payload: &Value) -> Option<&str> {
     let sensor = payload.get("sensor")?;
-    PROMPTS.iter().any(|name| sensor.is_keyword(name)).then(|| payload.get("text")?.as_str())?
+    PROSE_SENSORS
+        .iter()
+        .any(|name| sensor.is_keyword(name))
+        .then(|| payload.get("text")?.as_str())?
 }
 
-/// Which `:once` rules were used, by session.
+/// Uses of `:once` rules, by session.
 #[derive(Debug, Default)]
 struct UsedRules {
     uses: HashSet<(SessionId, usize)>,
@@ -344,7 +400,7 @@ impl UsedRules {
             return false;
         }
         self.order.push_back(entry);
-        if self.order.len() > MAX_ONCE
+        if self.order.len() > MAX_USED_RULES
             && let Some(oldest) = self.order.pop_front()
         {
             self.uses.remove(&oldest);

@@ -7,7 +7,7 @@ use bridle_sexp::Value;
 
 use crate::builtin::{BuiltinCommand, BuiltinInput, CommandSpelling};
 
-/// Which words strangers may say.
+/// Spellings of the words that strangers may say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum StrangerSpelling {
     /// With or without a slash before them.

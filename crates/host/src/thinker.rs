@@ -1,16 +1,44 @@
-//! Who thinks: the choice between thinkers, and what each gives while it does.
+//! Thinkers: the trait, and the choice between those that are built in.
 //!
-//! The daemon's settings name a thinker as text; [`crate::Host`] opens it.
+//! The daemon's settings name a thinker as text; [`crate::Host`] opens it. A thinker proposes and carries
+//! nothing out.
 
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use crate::error::HostError;
+use bridle_loop::{Draft, ReflexAdvice, SignalContext, ThinkerFault, ThinkerPrompt};
 
-/// Which thinker answers.
+use crate::cancel::CancelFlag;
+use crate::error::HostError;
+use crate::facts::DaemonFacts;
+
+/// Answers prompts with drafts.
+///
+/// A session depends on nothing that a thinker keeps: answers are recorded, and replay asks nobody.
+pub trait Thinker: Send + Sync {
+    /// Advice that needs no thought. Called while a session waits: looks up and prints, and nothing else.
+    fn consult(&self, context: &SignalContext, facts: &dyn DaemonFacts) -> ReflexAdvice;
+
+    /// A draft, after as long as it takes. Blocks; called on worker threads. `stream` takes pieces of the
+    /// answer as they come, `cancel` ends the wait.
+    ///
+    /// # Errors
+    /// The thinker failed, or was canceled.
+    fn think(
+        &self,
+        prompt: &ThinkerPrompt,
+        stream: &mut dyn FnMut(TextDelta),
+        cancel: &CancelFlag,
+    ) -> Result<Draft, ThinkerFault>;
+
+    /// Whether it answers what a person writes. The daemon's own words need a slash then.
+    fn answers_prose(&self) -> bool;
+}
+
+/// Choice of a thinker in the settings.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum ThinkerChoice {
-    /// A few words that the daemon understands by itself.
+    /// Answers to a few words that the daemon understands by itself.
     #[default]
     Builtin,
     /// The rules of a file.
@@ -41,11 +69,11 @@ impl std::fmt::Display for ThinkerChoice {
     }
 }
 
-/// A piece of an answer that is still being thought of. Shown to shells at once, never recorded:
-/// the draft at the end has all of the text.
+/// Piece of an answer in the making. Shown to shells at once, never recorded: the draft at the end has
+/// all of the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TextDelta {
-    /// What comes next.
+    /// Text behind that of the piece before.
     pub text: Box<str>,
 }
 

@@ -10,12 +10,13 @@ use std::time::Duration;
 
 use bridle_host::{
     ActContext, CancelFlag, DaemonFacts, Host, SessionList, SessionVisibility, StatusFact,
-    ThinkerChoice,
+    TextDelta, Thinker, ThinkerChoice,
 };
 use bridle_loop::{
-    ActuatorLocation, ActuatorRef, ApprovalAnswer, ApprovalChoice, Effect, EffectId, Event,
-    KeywordName, Outcome, SessionId, SessionLimits, SessionStart, SessionState, Signal, SignalKind,
-    SignalSender, TurnId, UnixMillis, step,
+    ActuatorLocation, ActuatorRef, ApprovalAnswer, ApprovalChoice, Draft, Effect, EffectId, Event,
+    KeywordName, Outcome, Proposal, ReflexAdvice, SessionId, SessionLimits, SessionStart,
+    SessionState, Signal, SignalContext, SignalKind, SignalSender, ThinkerFault, ThinkerPrompt,
+    TurnId, UnixMillis, step,
 };
 use bridle_sexp::{Value, read_one};
 
@@ -132,8 +133,7 @@ impl Session {
                 Some(Event::Consulted { effect: id, advice: self.host.consult(&context) })
             }
             Effect::Think { id, prompt } => {
-                let mut stream =
-                    |delta: bridle_host::TextDelta| told.push(format!("~{}", delta.text));
+                let mut stream = |delta: TextDelta| told.push(format!("~{}", delta.text));
                 let draft = self.host.think(&prompt, &mut stream, &CancelFlag::new());
                 Some(Event::Drafted { effect: id, draft })
             }
@@ -359,6 +359,41 @@ fn the_cleaning_up_of_the_examples() {
     let told = clean(example("deploy.script").of_a_local_program());
     assert_eq!(told.len(), 1, "{told:?}");
     assert!(told[0].starts_with(":success I may not destroy main: "), "{told:?}");
+}
+
+/// A thinker that says everything again.
+struct EchoThinker;
+
+impl Thinker for EchoThinker {
+    fn consult(&self, _: &SignalContext, _: &dyn DaemonFacts) -> ReflexAdvice {
+        ReflexAdvice { think: true, ..ReflexAdvice::default() }
+    }
+
+    fn think(
+        &self,
+        prompt: &ThinkerPrompt,
+        stream: &mut dyn FnMut(TextDelta),
+        _: &CancelFlag,
+    ) -> Result<Draft, ThinkerFault> {
+        let text = prompt.context.signal.payload.get("text").cloned().unwrap_or(Value::Nil);
+        stream(TextDelta { text: text.as_str().unwrap_or_default().into() });
+        let payload = Value::plist([("action", Value::keyword("message")), ("text", text)]);
+        let proposal = Proposal { target: None, payload, explanation: None, then_think: false };
+        Ok(Draft { proposals: vec![proposal] })
+    }
+
+    fn answers_prose(&self) -> bool {
+        true
+    }
+}
+
+#[test]
+fn any_thinker_can_be_the_hosts() {
+    let host = Host::with_thinker(Box::new(EchoThinker), Arc::new(Quiet));
+    let word = Value::plist([("sensor", Value::keyword("user-prompt")), ("text", "help".into())]);
+    assert_eq!(host.answer_stranger(&word), None, "prose is the thinker's");
+    let told = Session::new(host).prompt("say it again");
+    assert!(told.last().unwrap().starts_with(":success say it again"), "{told:?}");
 }
 
 #[cfg(feature = "faults")]

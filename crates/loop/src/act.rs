@@ -144,7 +144,7 @@ pub(crate) fn deadlines(state: &mut SessionState, out: &mut Effects) {
     }
 }
 
-/// What is known of an act whose time is over: a shell did not take it up in time; an actuator of the
+/// Outcome of an act whose time is over: a shell did not take it up in time; an actuator of the
 /// host was told to begin, and may still be at it.
 fn overdue(order: &Order) -> Outcome {
     match order.place() {
@@ -246,7 +246,7 @@ pub(crate) struct DispatchedOrder {
     pub(crate) by: ProposalAuthor,
     pub(crate) order: Order,
     pub(crate) then_think: bool,
-    /// Who is told of the outcome beside the turn.
+    /// Listeners to the outcome beside the turn.
     pub(crate) tell: Vec<OutcomeListener>,
 }
 
@@ -277,7 +277,7 @@ pub(crate) fn perform(
     note(turn, deed, job.then_think, &state.limits);
 }
 
-/// The same for what was approved when no turn waits for it any more.
+/// Ends an approved act for which no turn waits any more.
 pub(crate) fn perform_alone(
     state: &mut SessionState,
     question: &ApprovalRequest,
@@ -316,7 +316,7 @@ fn tell(state: &mut SessionState, told: &OutcomeListener, deed: &Deed, out: &mut
     out.push(Effect::Say(Utterance { seq, answers: None, to: told.to.clone(), payload }));
 }
 
-/// What is said to the one who asked.
+/// Text that an order says to its asker; `None` for every other order.
 fn said(order: &Order) -> Option<&str> {
     match order.action() {
         Action::Message { text } if order.target().as_str() == decide::ASKER => Some(text),
@@ -324,7 +324,7 @@ fn said(order: &Order) -> Option<&str> {
     }
 }
 
-/// What is said to the asker is no act that a budget counts.
+/// Counts an order for its asker, except one that only says something to them.
 fn count(state: &mut SessionState, asker: &str, order: &Order) {
     if said(order).is_none() {
         state.budget.add(state.now, asker, policy::kind(order.action()));

@@ -85,14 +85,14 @@ pub enum Action {
     Write {
         /// Its path: absolute, without `.` and `..`.
         path: Box<str>,
-        /// What it is to hold.
+        /// Content of the file.
         text: Box<str>,
     },
     /// Run a program, without a shell around it.
     Exec {
         /// The program and its arguments.
         argv: Vec<Box<str>>,
-        /// Where: absolute, without `.` and `..`.
+        /// Working directory: absolute, without `.` and `..`.
         cwd: Option<Box<str>>,
     },
     /// Talk to a host on the network.
@@ -104,7 +104,7 @@ pub enum Action {
     },
     /// Spend money.
     Spend {
-        /// How much, in millionths of the currency.
+        /// Amount, in millionths of the currency.
         amount: i64,
         /// The currency, such as `usd`.
         currency: Box<str>,
@@ -127,16 +127,16 @@ pub enum Action {
     Other(KeywordName),
 }
 
-/// What the action `:schedule` asks for.
+/// Arguments of the action `:schedule`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ScheduleRequest {
     /// Its name; a schedule of the same name is replaced.
     pub name: Box<str>,
-    /// When it fires.
+    /// Time at which it fires.
     pub when: ScheduleTime,
     /// The payload of the signal.
     pub payload: Value,
-    /// How often it fires at most; without end if nobody says.
+    /// Times that it fires at most; without end if absent.
     pub times: Option<u32>,
     /// Time after which it fires no more; without end if nobody says.
     pub until: Option<UnixMillis>,
@@ -144,7 +144,7 @@ pub struct ScheduleRequest {
     pub elsewhere: Option<u32>,
 }
 
-/// When a schedule fires.
+/// Time of a schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ScheduleTime {
     /// Once, after so many milliseconds.
@@ -153,16 +153,16 @@ pub enum ScheduleTime {
     Every(i64),
 }
 
-/// What an action touches.
+/// Things that an action touches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TouchedResource {
-    /// What the user sees.
+    /// Screen of the user.
     Screen,
     /// Nothing: it only asks.
     Answer,
     /// The record, by adding to it.
     Record,
-    /// What this session will do later.
+    /// Schedules of this session.
     Plans,
     /// A counter of the test equipment.
     Counter,
@@ -182,7 +182,7 @@ pub enum TouchedResource {
     Past,
 }
 
-/// How much harm an action can do.
+/// Harm that an action can do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum RiskLevel {
     /// None.
@@ -196,7 +196,7 @@ pub enum RiskLevel {
 /// The longest name of a schedule, in bytes: it is a label, not a text.
 const MAX_SCHEDULE_NAME: usize = 128;
 
-/// Why a payload is no action; the text goes back to whoever proposed it.
+/// Flaw of a payload that is no action; the text goes back to whoever proposed it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidAction {
     /// The payload is no property list.
@@ -212,7 +212,7 @@ pub enum InvalidAction {
         action: &'static str,
         /// The argument.
         key: &'static str,
-        /// What it should be.
+        /// Description of a right value.
         expected: &'static str,
     },
 }
@@ -297,7 +297,7 @@ impl Action {
         })
     }
 
-    /// What it touches. Nobody knows what an unknown action touches.
+    /// Things that it touches. Nobody knows what an unknown action touches.
     pub fn touches(&self) -> TouchedResource {
         match self {
             Self::Message { .. } | Self::Notify { .. } => TouchedResource::Screen,
@@ -367,7 +367,7 @@ impl Action {
         }
     }
 
-    /// What the daemon found out about it before it was judged.
+    /// Facts that the daemon found out before the action was judged.
     pub fn prepared(&self) -> Option<&PreparedEdit> {
         match self {
             Self::Edit(edit) => edit.prepared.as_ref(),

@@ -26,10 +26,10 @@ use crate::state::{
     SessionState,
 };
 
-/// How many ended questions are remembered: those who answer later are told how it ended.
+/// Most ended questions that are remembered: those who answer later are told how it ended.
 const MAX_RESOLVED: usize = 64;
 
-/// How many that do not wait are told the outcome of one question; all see it in the stream.
+/// Most listeners to the outcome of one question; all others see it in the stream.
 const MAX_TOLD: usize = 16;
 
 /// Asks somebody, or joins the open question that asks the same.
@@ -193,7 +193,7 @@ fn text(by: ProposalAuthor, intent: &ApprovalIntent) -> String {
     format!("{who} wants `{}` of `{target}`, which touches {touches} ({risk})", action.name())
 }
 
-/// Who of those that the session knows may answer.
+/// Principals known to the session that may answer.
 fn who(state: &SessionState, question: &ApprovalRequest) -> Vec<Box<str>> {
     let asker = &question.asker;
     let owner = state.owner.as_deref().filter(|owner| **owner != *asker.principal);
@@ -266,7 +266,7 @@ fn admit(
     }
 }
 
-/// What somebody is told who answers a question that is not open.
+/// Answers somebody whose question is not open.
 fn late(state: &SessionState, id: EffectId) -> Value {
     let name = state.name_of(id);
     let known = state.resolved.iter().rev().find(|resolved| resolved.approval == id);
@@ -285,7 +285,7 @@ fn late(state: &SessionState, id: EffectId) -> Value {
     error(code, &message).put("approval", name).put_some("how", how).put_text("by", by).done()
 }
 
-/// What follows from an answer that counts.
+/// Carries on after an answer that counts.
 fn follow(
     state: &mut SessionState,
     id: EffectId,

@@ -56,7 +56,7 @@ pub(crate) struct HourlyCounts {
 pub(crate) type Window = BTreeMap<i64, i64>;
 
 impl BudgetCounters {
-    /// What was done in the hour before now.
+    /// Acts in the hour before now.
     pub(crate) fn counts(&self, now: UnixMillis, asker: &str, action: &str) -> HourlyCounts {
         // Most sessions only talk.
         if self.windows.is_empty() {
@@ -97,7 +97,7 @@ impl BudgetCounters {
         !known.filter(|(span, _)| **span > first(now)).eq(&window)
     }
 
-    /// What this asker did here, by span, as far as it is counted apart.
+    /// Acts of this asker here, by span, as far as they are counted apart.
     pub(crate) fn here(&self, asker: &str) -> Window {
         self.windows.get(&*format!("{ASKER}{asker}")).cloned().unwrap_or_default()
     }
@@ -149,7 +149,7 @@ impl BudgetCounters {
     }
 }
 
-/// What principals did in all sessions of a daemon: the sums behind [`PrincipalUsage`]. Kept by the daemon,
+/// Acts of principals in all sessions of a daemon: the sums behind [`PrincipalUsage`]. Kept by the daemon,
 /// beside its sessions, and made anew of the record when it starts.
 #[derive(Debug, Default)]
 pub struct PrincipalTallies {
@@ -184,7 +184,7 @@ impl PrincipalTallies {
         }
     }
 
-    /// What a principal did in other sessions than this one.
+    /// Acts of a principal in other sessions than this one.
     pub fn elsewhere(
         &self,
         now: UnixMillis,
@@ -217,7 +217,7 @@ impl PrincipalTallies {
 }
 
 impl Decision {
-    /// Whose budget it counts against, if it lets something be done.
+    /// Principal whose budget it counts against, if it allows something.
     pub fn counts_for(&self) -> Option<&str> {
         let facts = self.facts.as_ref().filter(|_| self.ruling.verdict == Verdict::Allow)?;
         facts.is_counted().then(|| facts.asker())

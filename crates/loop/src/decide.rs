@@ -34,23 +34,23 @@ pub(crate) const ASKER: &str = "asker";
 /// The daemon itself, which is always there.
 const SYSTEM: &str = "system";
 
-/// How many targets a refusal lists.
+/// Most targets that a refusal lists.
 const MAX_LISTED: usize = 32;
 
 /// The longest name of a target or an action, in bytes: rulings are kept, and name both.
 const MAX_NAME: usize = 64;
 
-/// What was decided about one proposal.
+/// Decision about one proposal, and its consequence.
 pub(crate) struct JudgedProposal {
     pub(crate) decision: Decision,
     pub(crate) way: Result<ProposalRoute, ProposalRejection>,
 }
 
-/// How a proposal goes on that was not denied.
+/// Consequence of a proposal that was not denied.
 pub(crate) enum ProposalRoute {
-    /// It is carried out.
+    /// Carried out.
     Do(Order),
-    /// Somebody is asked.
+    /// Asked for.
     Ask(ApprovalIntent),
 }
 
@@ -200,7 +200,7 @@ pub(crate) fn judge_access(
     policies_of(state, &facts, GuardPolicies::find)
 }
 
-/// What the policies are told about an answer.
+/// Facts about an answer, for the policies.
 pub(crate) fn answer_facts(
     state: &SessionState,
     question: &ApprovalRequest,
@@ -301,12 +301,12 @@ struct DecisionCase<'c> {
     turn: &'c RunningTurn,
     by: ProposalAuthor,
     payload: Arc<Value>,
-    /// What it says it does, if it says so.
+    /// Action that the proposal names.
     action: Option<KeywordName>,
-    /// Where it says it goes; once the rules have found out, where it goes.
+    /// Target that the proposal names; once the rules have found out, the target that is meant.
     target: Option<KeywordName>,
     checked: Vec<RuleCheck>,
-    /// What the policies were told, once they were asked.
+    /// Facts of the policies, once they were asked.
     facts: Option<Box<PolicyFacts>>,
     policies: Vec<Box<str>>,
 }
@@ -416,7 +416,7 @@ impl DecisionCase<'_> {
         Ok(())
     }
 
-    /// Where it goes: what it says, or what is meant when it says nothing.
+    /// Target: the one that is named, or the one that is meant when none is.
     fn target(&self, action: &Action) -> Result<(KeywordName, ActuatorLocation), Denial> {
         let own = self.turn.signal.from.shell.as_ref();
         let is_message = matches!(action, Action::Message { .. });
@@ -537,7 +537,7 @@ struct AllowedProposal {
 }
 
 impl Order {
-    /// What to do, with its arguments.
+    /// Action, with its arguments.
     pub fn action(&self) -> &Action {
         &self.allowed.action
     }
@@ -547,7 +547,7 @@ impl Order {
         &self.allowed.target
     }
 
-    /// Where the actuator lives.
+    /// Location of the actuator.
     pub fn place(&self) -> ActuatorLocation {
         self.allowed.place
     }
@@ -573,7 +573,7 @@ impl Order {
 }
 
 impl ApprovalIntent {
-    /// What is to be done, with its arguments.
+    /// Action, with its arguments.
     pub fn action(&self) -> &Action {
         &self.allowed.action
     }
@@ -583,7 +583,7 @@ impl ApprovalIntent {
         &self.allowed.target
     }
 
-    /// Where the actuator lives.
+    /// Location of the actuator.
     pub fn place(&self) -> ActuatorLocation {
         self.allowed.place
     }
@@ -593,12 +593,12 @@ impl ApprovalIntent {
         &self.allowed.payload
     }
 
-    /// What was ordered, to be asked about before it is done again.
+    /// Intent of the order, to be asked about before it is carried out again.
     pub(crate) fn of(order: &Order) -> Self {
         Self { allowed: order.allowed.clone() }
     }
 
-    /// What a yes is bound to: the hash of the canonical text of target, place and payload.
+    /// Hash that a yes is bound to: of the canonical text of target, place and payload.
     pub fn hash(&self) -> ActionHash {
         let AllowedProposal { target, place, payload, .. } = &*self.allowed;
         ActionHash::of_action(target, *place, payload)

@@ -3,6 +3,7 @@
 //! The daemon records effects in their order and then carries them out; what comes back is a new
 //! event. A value here is a wish, not a deed.
 
+mod body;
 mod value;
 
 use std::sync::Arc;
@@ -15,48 +16,50 @@ use crate::ids::{EffectId, KeywordName, Seq, SessionId, TurnId, UnixMillis};
 use crate::policy::PolicyFacts;
 use crate::state::SharedHistory;
 
-/// What one step wants, in order.
+pub use body::{DecidedBody, FinishBody, IntentBody, OutcomeBody, PromptBody, SayBody, SharedText};
+
+/// Output of one step, in order.
 pub type Effects = Vec<Effect>;
 
-/// Something that is to happen.
+/// Wish of the loop.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Effect {
     /// Ask the reflex thinkers; answered by `Event::Consulted`.
     Consult {
-        /// What the answer names.
+        /// Number that the answer names.
         id: EffectId,
-        /// What they should know.
+        /// Knowledge of the reflex thinkers.
         context: SignalContext,
     },
     /// Ask a thinker; answered by `Event::Drafted`.
     Think {
-        /// What the answer names.
+        /// Number that the answer names.
         id: EffectId,
-        /// What it should know.
+        /// Knowledge of the thinker.
         prompt: ThinkerPrompt,
     },
     /// Nothing to carry out: a proposal was judged, and this is why.
     Decided(Decision),
     /// Carry out an order; answered by `Event::Acted`.
     Act {
-        /// What the answer names.
+        /// Number that the answer names.
         id: EffectId,
         /// Its place in the stream.
         seq: Seq,
         /// The turn it belongs to.
         turn: TurnId,
-        /// What to do.
+        /// Order to carry out.
         order: Order,
-        /// When it is `expired`.
+        /// Time after which it is `expired`.
         deadline: UnixMillis,
     },
     /// Ask somebody who may say yes; answered by `Event::Answered`.
     Ask {
-        /// What the answer names.
+        /// Number that the answer names.
         id: EffectId,
         /// Its place in the stream.
         seq: Seq,
-        /// What is asked.
+        /// Question, and the intent that it is about.
         question: Arc<ApprovalRequest>,
     },
     /// An act or a question ended here, without word from whoever was asked: it was denied,
@@ -66,7 +69,7 @@ pub enum Effect {
         id: EffectId,
         /// The place of its outcome in the stream.
         seq: Seq,
-        /// How it ended.
+        /// Outcome of the act or the question.
         outcome: Outcome,
     },
     /// Tell the shells.
@@ -75,12 +78,12 @@ pub enum Effect {
     Finish {
         /// The turn.
         turn: TurnId,
-        /// How it ended.
+        /// End of the turn.
         reason: TurnEnd,
     },
 }
 
-/// What reflex thinkers may know: the signal and what the session remembers.
+/// Knowledge of reflex thinkers: the signal and what the session remembers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SignalContext {
     /// The session.
@@ -89,76 +92,76 @@ pub struct SignalContext {
     pub turn: TurnId,
     /// The number of the signal; none for one that came from time alone.
     pub seq: Option<Seq>,
-    /// When the turn began.
+    /// Start of the turn.
     pub at: UnixMillis,
     /// The signal.
     pub signal: Arc<Signal>,
-    /// Where the user is, as the last `:focus`, `:point-update` or `:buffer-update` said.
+    /// Place of the user, as the last `:focus`, `:point-update` or `:buffer-update` said.
     pub focus: Option<Arc<Value>>,
-    /// What was asked and said before, oldest first.
+    /// Questions and answers before, oldest first.
     pub history: SharedHistory<PastExchange>,
-    /// What was decided before, oldest first.
+    /// Rulings before, oldest first.
     pub decisions: SharedHistory<RememberedRuling>,
-    /// What can be reached.
+    /// Actuators that can be reached.
     pub actuators: Arc<[ActuatorRef]>,
 }
 
-/// What a thinker may know: the context and how the turn went so far.
+/// Knowledge of a thinker: the context and the turn so far.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ThinkerPrompt {
     /// The context.
     pub context: SignalContext,
-    /// How many rounds of outcomes came before this thought.
+    /// Rounds of outcomes before this thought.
     pub depth: u32,
-    /// How many drafts of this turn were vetoed.
+    /// Drafts of this turn that were vetoed.
     pub tries: u32,
-    /// What was vetoed and why, oldest first.
+    /// Vetoed proposals, oldest first.
     pub rejected: Vec<Arc<ProposalRejection>>,
-    /// What was done and how it ended, oldest first.
+    /// Acts and their outcomes, oldest first.
     pub results: Vec<Arc<Deed>>,
 }
 
 /// A question and its answer, cut to the limit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PastExchange {
-    /// What the user said.
+    /// Words of the user.
     pub asked: Box<str>,
-    /// What was answered.
+    /// Text of the answer.
     pub said: Box<str>,
 }
 
 /// A proposal that was vetoed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProposalRejection {
-    /// Where it should have gone.
+    /// Target that it named.
     pub target: Option<KeywordName>,
-    /// What it should have done.
+    /// Action that it named.
     pub action: Option<KeywordName>,
     /// The error code.
     pub code: RefusalCode,
-    /// Why not, for people and thinkers.
+    /// Reason, for people and thinkers.
     pub reason: Box<str>,
 }
 
 /// An act of this turn and how it ended.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Deed {
-    /// Where it went.
+    /// Actuator that got it.
     pub target: KeywordName,
-    /// What it did.
+    /// Action that was carried out.
     pub action: KeywordName,
-    /// How it ended.
+    /// Outcome of it.
     pub outcome: Outcome,
 }
 
-/// What somebody is asked about an action that needs a yes.
+/// Question of the guard about an action that needs a yes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ApprovalRequest {
     /// The turn in which it was asked first.
     pub turn: TurnId,
-    /// What is to be done: exactly this, and nothing else, follows from a yes.
+    /// Intent: exactly this, and nothing else, follows from a yes.
     pub intent: ApprovalIntent,
-    /// Who proposed it.
+    /// Author of the proposal.
     pub by: ProposalAuthor,
     /// For whom.
     pub asker: SignalSender,
@@ -167,7 +170,7 @@ pub struct ApprovalRequest {
     /// Principals that are known to the session and may answer. Whether somebody may is judged when
     /// the answer comes.
     pub who: Vec<Box<str>>,
-    /// When it is `expired`.
+    /// Time after which it is `expired`.
     pub expires: UnixMillis,
 }
 
@@ -176,17 +179,17 @@ pub struct ApprovalRequest {
 pub struct Decision {
     /// The verdict, as it is remembered.
     pub ruling: Arc<RememberedRuling>,
-    /// What was proposed, as it would be carried out.
+    /// Payload, as it would be carried out.
     pub payload: Arc<Value>,
     /// Its place among the proposals of its event, if the record names it instead of the payload.
     pub proposal: Option<usize>,
-    /// Why it was proposed.
+    /// Explanation of its author.
     pub explanation: Option<Box<str>>,
     /// The rules in the order in which they were asked; the last one decided.
     pub checked: Vec<RuleCheck>,
     /// Keys of the proposal that belong to the engine and were dropped.
     pub dropped: Vec<Box<str>>,
-    /// What the policies were told, if they were asked.
+    /// Facts of the policies, if they were asked.
     pub facts: Option<Box<PolicyFacts>>,
 }
 
@@ -195,9 +198,9 @@ pub struct Decision {
 pub struct RememberedRuling {
     /// The turn.
     pub turn: TurnId,
-    /// Who proposed.
+    /// Author of the proposal.
     pub by: ProposalAuthor,
-    /// Where it goes; `asker` for what is said to the one who asked.
+    /// Target; `asker` for what is said to the one who asked.
     pub target: Option<KeywordName>,
     /// The action.
     pub action: Option<KeywordName>,
@@ -207,18 +210,18 @@ pub struct RememberedRuling {
     pub policies: Vec<Box<str>>,
     /// Allowed, asked for, or the code of the refusal.
     pub verdict: Verdict,
-    /// Why, for people.
+    /// Reason, for people.
     pub reason: Box<str>,
 }
 
 impl RememberedRuling {
-    /// What decided it: the policies, or the rule.
+    /// Names of the policies that decided it, else of the rule.
     pub fn decided_by(&self) -> String {
         if self.policies.is_empty() { self.rule.word().into() } else { self.policies.join(" ") }
     }
 }
 
-/// Who proposed something.
+/// Author of a proposal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ProposalAuthor {
     /// The asker itself, with a `:REQUEST`.
@@ -234,11 +237,11 @@ pub enum ProposalAuthor {
 pub struct RuleCheck {
     /// The rule.
     pub rule: DecisionRule,
-    /// What it said.
+    /// Answer of the rule.
     pub result: CheckResult,
 }
 
-/// What a rule says.
+/// Answer of a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CheckResult {
     /// Not its business, or no objection.
@@ -256,7 +259,7 @@ pub enum CheckResult {
 pub enum DecisionRule {
     /// The payload is a plist with a known action and the arguments it needs.
     WellFormed,
-    /// It is not larger than a proposal may be.
+    /// The payload is not larger than a proposal may be.
     Size,
     /// The target exists.
     Target,
@@ -266,22 +269,22 @@ pub enum DecisionRule {
     Budget,
     /// The policies allow it.
     Policy,
-    /// Somebody who may said yes, and the policies still allow it.
+    /// A person who may has said yes, and the policies still allow it.
     Approval,
 }
 
-/// What was decided.
+/// Result of a decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It may be done.
+    /// Allowed.
     Allow,
-    /// It may be done if somebody says yes.
+    /// Allowed if somebody says yes.
     Ask,
-    /// It may not.
+    /// Denied.
     Deny(RefusalCode),
 }
 
-/// Why something was not done, in the words of the protocol's error codes.
+/// Code of a refusal or failure, in the words of the protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RefusalCode {
     /// The arguments of an action are not what it needs.
@@ -304,7 +307,7 @@ pub enum RefusalCode {
     Overloaded,
 }
 
-/// Something said to the shells.
+/// Message to the shells.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Utterance {
     /// Its place in the stream.
@@ -317,7 +320,7 @@ pub struct Utterance {
     pub payload: Value,
 }
 
-/// Who asked.
+/// Shell and message that an answer is for.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Addressee {
     /// The stable id of its shell.
@@ -326,21 +329,21 @@ pub struct Addressee {
     pub id: Option<Value>,
 }
 
-/// How a turn ended.
+/// End of a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TurnEnd {
-    /// It was answered.
+    /// Answered.
     Answered,
-    /// What was proposed was not allowed.
+    /// Refused: what was proposed was not allowed.
     Refused,
     /// A thinker or an actuator failed.
     Failed,
-    /// It was interrupted, or given up by the daemon.
+    /// Interrupted, or given up by the daemon.
     Cancelled,
-    /// It took too long.
+    /// Not answered in time.
     Expired,
     /// A later request took its place.
     Superseded,
-    /// It was answered while something of it waits for somebody's yes.
+    /// Answered while a part of it waits for somebody's yes.
     Pending,
 }

@@ -3,6 +3,7 @@
 //! Made by the daemon from messages, results and time; recorded before anything follows from it.
 //! Plain data: ids, names and values, never handles.
 
+mod body;
 mod value;
 
 use std::sync::Arc;
@@ -14,7 +15,11 @@ use crate::ids::{EffectId, KeywordName, Seq, SessionId, TurnId};
 use crate::limits::SessionLimits;
 use crate::policy::{GuardPolicies, InstalledPolicies};
 
-/// Something that happened.
+pub use body::{
+    AnsweredBody, CancelledBody, PolicySourceBody, ProposalsBody, SignalBody, WithdrawnBody,
+};
+
+/// Input of the loop.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {
     /// The session began; the first event of each.
@@ -23,32 +28,32 @@ pub enum Event {
     Signal(Arc<Signal>),
     /// These actuators can be reached from now on, and no others.
     Registered(Vec<ActuatorRef>),
-    /// What the reflex thinkers advise.
+    /// Advice of the reflex thinkers.
     Consulted {
         /// The consultation.
         effect: EffectId,
         /// Their advice.
         advice: ReflexAdvice,
     },
-    /// What a thinker drafted.
+    /// Draft of a thinker.
     Drafted {
         /// The thought.
         effect: EffectId,
         /// Its draft, or why there is none.
         draft: Result<Draft, ThinkerFault>,
     },
-    /// How an act ended.
+    /// Outcome of an act.
     Acted {
         /// The act.
         effect: EffectId,
         /// Its outcome.
         outcome: Outcome,
     },
-    /// Somebody answered a question.
+    /// Answer of a person to a question.
     Answered(ApprovalAnswer),
     /// These policies hold from now on.
     PolicyInstalled(InstalledPolicies),
-    /// What somebody did in other sessions.
+    /// Acts of a principal in other sessions.
     Counted(PrincipalUsage),
     /// Time passed.
     Tick(TimerTick),
@@ -56,19 +61,19 @@ pub enum Event {
     Cancelled {
         /// The turn; any other than the current one is ignored.
         turn: TurnId,
-        /// Why, for people.
+        /// Reason, for people.
         reason: Box<str>,
     },
-    /// What was begun for a signal is no longer wanted.
+    /// End of the wish for what was begun for a signal.
     Withdrawn {
         /// The signal; one that is answered already is left as it is.
         seq: Seq,
-        /// Why.
+        /// Reason.
         how: WithdrawalReason,
     },
 }
 
-/// Why something is no longer wanted.
+/// Reason why an answer is no longer wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WithdrawalReason {
     /// Its asker called it off, or left for good.
@@ -77,14 +82,14 @@ pub enum WithdrawalReason {
     Expired,
 }
 
-/// How a session begins.
+/// First words of a session.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SessionStart {
     /// The principal that the session belongs to.
     pub owner: Box<str>,
     /// Its limits, for good.
     pub limits: SessionLimits,
-    /// Where it comes from, if it continues another session.
+    /// Origin, if it continues another session.
     pub fork: Option<ForkPoint>,
 }
 
@@ -102,22 +107,22 @@ pub struct ForkPoint {
 /// The kind of a signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SignalKind {
-    /// Something was perceived: `:EVENT`.
+    /// A thing that was perceived: `:EVENT`.
     Event,
-    /// Something is asked for: `:REQUEST`.
+    /// A thing that is asked for: `:REQUEST`.
     Request,
-    /// Something is to be noted: `:LOG`.
+    /// A thing to note: `:LOG`.
     Log,
     /// A turn of the session failed after it had changed files; said by the session to itself.
     Failed,
 }
 
-/// What a shell said.
+/// Message of a shell.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Signal {
-    /// What kind of message it was.
+    /// Kind of the message.
     pub kind: SignalKind,
-    /// Who said it, as the daemon knows, not as the message claims.
+    /// Sender, as the daemon knows it, not as the message claims.
     pub from: SignalSender,
     /// The message's id, to be returned with the answer.
     pub id: Option<Value>,
@@ -137,11 +142,11 @@ pub struct Signal {
 pub struct ApprovalAnswer {
     /// The question.
     pub approval: EffectId,
-    /// What the answerer saw; an answer to something else counts for nothing.
+    /// Hash that the answerer saw; an answer to something else counts for nothing.
     pub hash: Option<ActionHash>,
     /// Yes or no.
     pub answer: ApprovalChoice,
-    /// Who answers, as the daemon knows.
+    /// Answerer, as the daemon knows it.
     pub from: SignalSender,
     /// The message's id, to be returned with what it is told.
     pub id: Option<Value>,
@@ -150,7 +155,7 @@ pub struct ApprovalAnswer {
     pub always: Option<i64>,
 }
 
-/// What a principal did in other sessions of the daemon in the last hour: budgets count it, and a
+/// Acts of a principal in other sessions of the daemon in the last hour: budgets count them, and a
 /// session cannot know it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PrincipalUsage {
@@ -172,7 +177,7 @@ pub enum ApprovalChoice {
 /// The name of a principal of whom nothing is known.
 pub const ANONYMOUS: &str = "anonymous";
 
-/// Who sent a signal.
+/// Sender of a signal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SignalSender {
     /// The principal, such as `uid:1000`.
@@ -189,18 +194,18 @@ pub struct SignalSender {
     pub time_zone: Option<Box<str>>,
 }
 
-/// Something that can carry out actions.
+/// Actuator, as a session knows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ActuatorRef {
-    /// What a target names.
+    /// Name, for targets.
     pub name: KeywordName,
-    /// Where it lives.
+    /// Location.
     pub place: ActuatorLocation,
-    /// What it can do; every known action if empty.
+    /// Actions; every known action if empty.
     pub actions: Vec<KeywordName>,
 }
 
-/// Where an actuator lives.
+/// Location of an actuator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ActuatorLocation {
     /// In an attached shell: it is sent a request and may be away for long.
@@ -209,10 +214,10 @@ pub enum ActuatorLocation {
     Host,
 }
 
-/// What reflex thinkers say to a context.
+/// Answer of reflex thinkers to a context.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct ReflexAdvice {
-    /// What to do.
+    /// Proposals, in order.
     pub proposals: Vec<Proposal>,
     /// Whether a thinker should be asked as well.
     pub think: bool,
@@ -221,14 +226,14 @@ pub struct ReflexAdvice {
     pub standing: bool,
 }
 
-/// What a thinker says to a prompt.
+/// Answer of a thinker to a prompt.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Draft {
-    /// What to do; nothing ends the turn.
+    /// Proposals, in order; none ends the turn.
     pub proposals: Vec<Proposal>,
 }
 
-/// Why a thinker has no draft.
+/// Reason why a thinker has no draft.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ThinkerFault {
     /// The cause, for people.
@@ -237,20 +242,20 @@ pub struct ThinkerFault {
     pub retryable: bool,
 }
 
-/// Something that somebody wants to be done. It carries no authority.
+/// Wish of a thinker or asker. It carries no authority.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Proposal {
     /// The actuator; the asker for what is to be said, else the asker's shell, if absent.
     pub target: Option<KeywordName>,
     /// The action and its arguments.
     pub payload: Value,
-    /// Why, for people.
+    /// Explanation, for people.
     pub explanation: Option<Box<str>>,
     /// Whether the outcome goes back to think.
     pub then_think: bool,
 }
 
-/// How an act ended.
+/// End of an act.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Outcome {
     /// Carried out, with this result.
@@ -267,7 +272,7 @@ pub enum Outcome {
     UnknownOutcome,
 }
 
-/// Which time has come.
+/// Time that has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimerTick {
     /// A deadline or a schedule may be due.
@@ -277,7 +282,7 @@ pub enum TimerTick {
 }
 
 impl SignalSender {
-    /// Somebody without a hello.
+    /// A sender without a hello.
     pub fn new(principal: &str) -> Self {
         Self {
             principal: principal.into(),

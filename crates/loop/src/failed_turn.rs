@@ -98,7 +98,7 @@ pub(crate) fn told(
     with(&payload, &message, more.put_list("wrote", files.into_iter().map(Value::from)))
 }
 
-/// The same answer with another message, and more.
+/// Gives an answer another message, and more keys.
 fn with(payload: &Value, message: &str, more: PlistBuilder) -> Value {
     let mut all = Vec::new();
     let mut has_message = false;

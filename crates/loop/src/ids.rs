@@ -17,7 +17,7 @@ const MAX_SESSION_BYTES: usize = 64;
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SessionId(Arc<str>);
 
-/// Why a text is no session's name.
+/// Flaw of a text that names no session.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidSessionName {
     /// Empty, or longer than it may be.
@@ -117,7 +117,7 @@ impl fmt::Debug for KeywordName {
     }
 }
 
-/// The same word without an allocation, if it is one of those that most proposals are made of.
+/// The word of a proposal without an allocation, if it is one of those that most proposals are made of.
 fn known(name: &str) -> Option<&'static str> {
     let words: &[&'static str] = match name.len() {
         3 => &["log"],

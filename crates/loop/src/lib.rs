@@ -13,11 +13,14 @@
 //! - `policy`: what may be done; `budget`, `hash`: what policies count, what approvals are bound to
 //! - `state`: what a session remembers
 //! - `step`: the dispatch, and the four stages in their order: `perceive`, `think`, `decide`, `act`;
-//!   `approve` is where what needs a yes waits for it, `park` where a turn waits for its asker,
-//!   `aftermath` what follows a turn that failed
-//! - `field`, `weight`: how all of it is written as S-expressions, and how large it is
+//!   `approve` keeps what needs a yes until somebody answers, `parked_turn` a turn that waits for its
+//!   asker, `failed_turn` the turn that follows one that failed
+//! - `record_kind`: kinds of records, and the bodies that are neither events nor effects; `event/body` and
+//!   `effect/body` are the recorded form of those
+//! - `plist_codec`, `value_size`: how all of it is written as S-expressions, and how large it is
 
 mod ids;
+mod sensor;
 
 mod limits;
 
@@ -29,6 +32,7 @@ mod action;
 mod budget;
 mod hash;
 mod policy;
+mod record_kind;
 
 mod state;
 
@@ -53,14 +57,16 @@ pub use action::{
 pub use budget::PrincipalTallies;
 pub use decide::{ApprovalIntent, Order};
 pub use effect::{
-    Addressee, ApprovalRequest, CheckResult, Decision, DecisionRule, Deed, Effect, Effects,
-    PastExchange, ProposalAuthor, ProposalRejection, RefusalCode, RememberedRuling, RuleCheck,
+    Addressee, ApprovalRequest, CheckResult, DecidedBody, Decision, DecisionRule, Deed, Effect,
+    Effects, FinishBody, IntentBody, OutcomeBody, PastExchange, PromptBody, ProposalAuthor,
+    ProposalRejection, RefusalCode, RememberedRuling, RuleCheck, SayBody, SharedText,
     SignalContext, ThinkerPrompt, TurnEnd, Utterance, Verdict,
 };
 pub use event::{
-    ANONYMOUS, ActuatorLocation, ActuatorRef, ApprovalAnswer, ApprovalChoice, Draft, Event,
-    ForkPoint, Outcome, PrincipalUsage, Proposal, ReflexAdvice, SessionStart, Signal, SignalKind,
-    SignalSender, ThinkerFault, TimerTick, WithdrawalReason,
+    ANONYMOUS, ActuatorLocation, ActuatorRef, AnsweredBody, ApprovalAnswer, ApprovalChoice,
+    CancelledBody, Draft, Event, ForkPoint, Outcome, PolicySourceBody, PrincipalUsage, Proposal,
+    ProposalsBody, ReflexAdvice, SessionStart, Signal, SignalBody, SignalKind, SignalSender,
+    ThinkerFault, TimerTick, WithdrawalReason, WithdrawnBody,
 };
 pub use hash::{ActionHash, PolicyHash};
 pub use ids::{EffectId, InvalidSessionName, KeywordName, Seq, SessionId, TurnId, UnixMillis};
@@ -71,5 +77,9 @@ pub use policy::{
     InvalidPolicies, JUDGE_STACK_BYTES, LOADER_STACK_BYTES, PolicyEntry, PolicyFacts, PolicyFault,
     PolicyFinding, PolicyRehearsal, PolicyVerdict, RecordedJudgment, SessionAccess, VisitedSession,
 };
+pub use record_kind::{
+    CompactedBody, MarkBody, PolicyBody, PolicyRefusedBody, RecordClass, RecordKind, StartedBody,
+};
+pub use sensor::SensorClass;
 pub use state::{HashedEntry, ScheduleFact, SessionState, SharedHistory};
 pub use step::step;

@@ -10,9 +10,9 @@ use crate::plist_codec::{FieldSink, PlistBuilder, UnreadableValue, required};
 /// The limits of one session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SessionLimits {
-    /// How often an outcome may return to thinking in one turn; then the answer is `refused`.
+    /// Times that an outcome may return to thinking in one turn; then the answer is `refused`.
     pub depth: u32,
-    /// How many drafts with a vetoed proposal a turn bears; then the answer is `refused`.
+    /// Drafts with a vetoed proposal that a turn bears; then the answer is `refused`.
     pub tries: u32,
     /// Proposals carried out in one turn, answers included; the others are denied.
     pub acts: u32,

@@ -32,7 +32,7 @@ const MAX_PARKED_BYTES: usize = 256 << 10;
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ParkedTurn {
     pub(crate) turn: RunningTurn,
-    /// When the last of its questions ends.
+    /// Time at which the last of its questions ends.
     pub(crate) until: UnixMillis,
 }
 

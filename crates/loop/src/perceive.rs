@@ -14,9 +14,10 @@ use crate::action::Action;
 use crate::approve;
 use crate::effect::{Effect, Effects, RefusalCode, Utterance};
 use crate::event::{SessionStart, Signal, SignalKind, SignalSender};
-use crate::ids::{KeywordName, Seq, UnixMillis};
+use crate::ids::{Seq, UnixMillis};
 use crate::limits::SessionLimits;
 use crate::plist_codec::{FieldSink, PlistBuilder};
+use crate::sensor::SensorClass;
 use crate::state::{PlannedSchedule, QueuedSignal, RunningTurn, SessionState};
 use crate::value_size::weight;
 
@@ -24,7 +25,7 @@ use crate::value_size::weight;
 const HEARTBEAT: &str = "heartbeat";
 const SCHEDULE: &str = "schedule";
 
-/// What is kept of where the user is: enough to name the place, never the text.
+/// Keys that are kept of a user's place: enough to name it, never the text.
 const FOCUS_KEYS: [&str; 6] = ["sensor", "file", "buffer", "line", "column", "state"];
 
 /// Takes the first event of a session; a second one changes nothing.
@@ -57,14 +58,16 @@ pub(crate) fn signal(state: &mut SessionState, signal: Arc<Signal>, out: &mut Ef
             supersede(state, &signal, out);
             wait(state, seq, signal, out);
         }
-        SignalKind::Event => match sensor(&signal).as_ref().map(KeywordName::as_str) {
-            Some("focus" | "point-update" | "buffer-update") => {
+        SignalKind::Event => match sensor_class(&signal) {
+            Some(SensorClass::Place | SensorClass::Buffer) => {
                 state.focus = focus(&signal.payload, &state.limits);
                 noted(state, seq, &signal, out);
             }
-            Some("interrupt") => interrupt(state, seq, &signal, out),
-            Some("tool-output" | "tool-error") => noted(state, seq, &signal, out),
-            Some(_) => wait(state, seq, signal, out),
+            Some(SensorClass::Interrupt) => interrupt(state, seq, &signal, out),
+            Some(SensorClass::ToolReport) => noted(state, seq, &signal, out),
+            Some(SensorClass::Prompt | SensorClass::Command | SensorClass::Other) => {
+                wait(state, seq, signal, out)
+            }
             None => {
                 let message = "an event needs a `:sensor`; what is to be done is asked for with a \
                                `:REQUEST`";
@@ -98,17 +101,7 @@ fn needs_turn(signal: &Signal) -> bool {
     match signal.kind {
         SignalKind::Log | SignalKind::Failed => false,
         SignalKind::Request => true,
-        SignalKind::Event => sensor(signal).is_some_and(|sensor| {
-            !matches!(
-                sensor.as_str(),
-                "focus"
-                    | "point-update"
-                    | "buffer-update"
-                    | "interrupt"
-                    | "tool-output"
-                    | "tool-error"
-            )
-        }),
+        SignalKind::Event => sensor_class(signal).is_some_and(SensorClass::makes_turn),
     }
 }
 
@@ -166,16 +159,15 @@ pub(crate) fn schedules(state: &mut SessionState) {
     }
 }
 
-/// The sensor that a signal names.
-fn sensor(signal: &Signal) -> Option<KeywordName> {
-    signal.payload.get("sensor").and_then(KeywordName::of)
+/// Returns the class of the sensor that a signal names; `None` if it names none.
+fn sensor_class(signal: &Signal) -> Option<SensorClass> {
+    let sensor = signal.payload.get("sensor").filter(|sensor| sensor.as_keyword().is_some())?;
+    Some(SensorClass::matching(|name| sensor.is_keyword(name)))
 }
 
 /// Whether somebody said something and expects words.
 pub(crate) fn is_prompt(signal: &Signal) -> bool {
-    let prompts = ["user-prompt", "user-input", "chat-message", "user-command"];
-    let sensor = signal.payload.get("sensor").filter(|_| signal.kind == SignalKind::Event);
-    sensor.is_some_and(|sensor| prompts.iter().any(|prompt| sensor.is_keyword(prompt)))
+    signal.kind == SignalKind::Event && sensor_class(signal).is_some_and(SensorClass::expects_words)
 }
 
 /// Whether a turn is the regular beat, which has nobody to complain to.
@@ -291,7 +283,7 @@ fn is_completion(signal: &Signal) -> bool {
         && matches!(Action::from_payload(&signal.payload), Ok(Action::Complete { .. }))
 }
 
-/// What is kept of a payload that says where the user is.
+/// Picks the keys of a payload that name the user's place.
 fn focus(payload: &Value, limits: &SessionLimits) -> Option<Arc<Value>> {
     let kept = FOCUS_KEYS.iter().filter_map(|key| {
         let value = match payload.get(key)? {

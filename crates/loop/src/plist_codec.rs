@@ -3,6 +3,8 @@
 //! A key that is absent means "none"; a key that is there has exactly one type. Not for messages
 //! of clients: those are checked by the wire.
 
+pub(crate) mod view;
+
 use bridle_sexp::{
     Dialect, Limits, Reader, Value, limits, print, print_int, print_keyword, print_str,
 };
@@ -51,7 +53,7 @@ pub(crate) fn printed(value: &Value) -> String {
     text
 }
 
-/// What keys and values are put into, in the order of the calls: a value, or its text at once. What is
+/// Sink for keys and values, in the order of the calls: a value, or its text at once. What is
 /// written for every prompt is text alone: a value of the same takes an allocation for each word.
 pub(crate) trait FieldSink: Sized {
     fn put(self, key: &'static str, value: impl Into<Value>) -> Self;
@@ -203,7 +205,7 @@ impl PlistText {
         Self::with_room(USUAL_TEXT)
     }
 
-    /// The same with room for so many bytes: a text that grows is copied each time.
+    /// Begins a text with room for so many bytes: a text that grows is copied each time.
     pub(crate) fn with_room(bytes: usize) -> Self {
         Self { out: String::with_capacity(bytes), is_empty: true }
     }

@@ -75,11 +75,11 @@ pub struct GuardPolicies {
 /// One policy of a set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PolicyEntry {
-    /// What a decision names it by.
+    /// Id by which a decision names it.
     pub id: Box<str>,
     /// The heading it is under; empty for what no set lifts.
     pub title: Box<str>,
-    /// What it means, in words.
+    /// Meaning, in words.
     pub prose: Box<str>,
     /// The policy itself.
     pub text: Box<str>,
@@ -87,25 +87,25 @@ pub struct PolicyEntry {
     pub line: usize,
 }
 
-/// What a set says to a proposal.
+/// Answer of a set to a proposal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PolicyFinding {
     /// Allow, ask or deny.
     pub word: PolicyVerdict,
     /// The policies that determine it; none when it is denied because nothing permits it.
     pub policies: Vec<Box<str>>,
-    /// Why the policies could not be asked; a denial then.
+    /// Reason why the policies could not be asked; a denial then.
     pub fault: Option<Box<str>>,
 }
 
-/// What becomes of a proposal, as far as the policies are concerned; the stricter the greater.
+/// Answer of the policies; the stricter the greater.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PolicyVerdict {
-    /// It may be done.
+    /// Allowed.
     Allow,
-    /// It may be done if somebody says yes.
+    /// Allowed if somebody says yes.
     Ask,
-    /// It may not be done.
+    /// Denied.
     Deny,
 }
 
@@ -115,7 +115,7 @@ impl GuardPolicies {
         DEFAULT.clone()
     }
 
-    /// The same, for those who only look: all sessions share it, and would count each look.
+    /// Built-in policies for those who only look: no session counts a reference that all of them share.
     pub(crate) fn default_set() -> &'static Self {
         &DEFAULT
     }
@@ -186,7 +186,7 @@ impl GuardPolicies {
 }
 
 impl PolicyFinding {
-    /// What cannot be judged is denied.
+    /// Denies what cannot be judged.
     fn untold(fault: Untold) -> Self {
         Self { word: PolicyVerdict::Deny, policies: Vec::new(), fault: Some(fault.into()) }
     }

@@ -45,7 +45,7 @@ pub struct SessionState {
     pub(crate) turns: u64,
     pub(crate) effects: u64,
     pub(crate) actuators: Arc<[ActuatorRef]>,
-    /// Where the user is.
+    /// Place of the user.
     pub(crate) focus: Option<Arc<Value>>,
     pub(crate) history: SharedHistory<PastExchange>,
     pub(crate) decisions: SharedHistory<RememberedRuling>,
@@ -56,11 +56,11 @@ pub struct SessionState {
     pub(crate) questions: BTreeMap<EffectId, OpenApproval>,
     /// Turns that were answered and go on when their askers are back, by the number of the signal.
     pub(crate) parked: BTreeMap<Seq, ParkedTurn>,
-    /// How the last questions ended, to tell those who answer too late.
+    /// Ends of the last questions, to tell those who answer too late.
     pub(crate) resolved: VecDeque<ResolvedApproval>,
-    /// What was done in the last hour.
+    /// Acts of the last hour.
     pub(crate) budget: BudgetCounters,
-    /// What it is judged by; the built-in policies before any were installed.
+    /// Policies that judge it; the built-in ones before any were installed.
     pub(crate) policy: Option<InstalledPolicies>,
     /// Signals that wait for their turn.
     pub(crate) queue: VecDeque<QueuedSignal>,
@@ -80,7 +80,7 @@ pub(crate) struct PlannedSchedule {
     /// Milliseconds until it is due again; never for one that fires once.
     pub(crate) every: Option<i64>,
     pub(crate) payload: Arc<Value>,
-    /// How often it fires yet, if that has an end.
+    /// Times that it still fires, if that has an end.
     pub(crate) left: Option<u32>,
     /// Time after which it fires no more, if that is so.
     pub(crate) until: Option<UnixMillis>,
@@ -91,11 +91,11 @@ pub(crate) struct PlannedSchedule {
 pub struct ScheduleFact {
     /// Its name.
     pub name: Box<str>,
-    /// When it fires next.
+    /// Next time at which it fires.
     pub due: UnixMillis,
     /// Milliseconds between two firings; `None` for one that fires once.
     pub every: Option<i64>,
-    /// How often it fires yet; `None` without end.
+    /// Times that it still fires; `None` without end.
     pub left: Option<u32>,
     /// Time after which it fires no more; `None` without end.
     pub until: Option<UnixMillis>,
@@ -106,17 +106,17 @@ pub struct ScheduleFact {
 pub(crate) struct PendingAct {
     pub(crate) turn: TurnId,
     pub(crate) seq: Seq,
-    /// Who proposed it, and for whom.
+    /// Author of the proposal, and its asker.
     pub(crate) by: ProposalAuthor,
     pub(crate) asker: SignalSender,
     pub(crate) order: Order,
     pub(crate) deadline: UnixMillis,
     pub(crate) then_think: bool,
-    /// Who is told of the outcome beside the turn: they got their answers while it was asked for.
+    /// Listeners to the outcome beside the turn: they got their answers while it was asked for.
     pub(crate) tell: Vec<OutcomeListener>,
 }
 
-/// Somebody who is told the outcome of something that was approved; without an addressee, all are.
+/// Listener to the outcome of something that was approved; without an addressee, all are told.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct OutcomeListener {
     pub(crate) approval: EffectId,
@@ -132,7 +132,7 @@ pub(crate) struct OpenApproval {
     pub(crate) turns: Vec<TurnId>,
     /// Whether the outcome goes back to think.
     pub(crate) then_think: bool,
-    /// Who does not wait, and is told the outcome.
+    /// Askers that do not wait, and are told the outcome.
     pub(crate) tell: Vec<Option<Addressee>>,
 }
 
@@ -151,12 +151,12 @@ impl OpenApproval {
     }
 }
 
-/// How a question ended.
+/// End of a question.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ResolvedApproval {
     pub(crate) approval: EffectId,
     pub(crate) how: ApprovalResolution,
-    /// Who answered.
+    /// Answerer.
     pub(crate) by: Option<Box<str>>,
 }
 
@@ -185,7 +185,7 @@ impl QueuedSignal {
         Self { seq, signal, bytes }
     }
 
-    /// What it counts against the limit of the queue.
+    /// Weight against the limit of the queue.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes
     }
@@ -198,7 +198,7 @@ pub(crate) struct RunningTurn {
     pub(crate) seq: Option<Seq>,
     pub(crate) signal: Arc<Signal>,
     pub(crate) began: UnixMillis,
-    /// When its time began to count: again after each wait for somebody's yes.
+    /// Time at which its time began to count: again after each wait for somebody's yes.
     pub(crate) resumed: UnixMillis,
     pub(crate) stage: TurnStage,
     /// Whether a thinker is to be asked when the acts of this turn have ended.
@@ -209,24 +209,24 @@ pub(crate) struct RunningTurn {
     pub(crate) allowed: u32,
     /// Questions of this turn whose answer it does not wait for.
     pub(crate) pending: Vec<EffectId>,
-    /// What is said to the asker, one part a message.
+    /// Texts for the asker, one part a message.
     pub(crate) said: Vec<Box<str>>,
     pub(crate) rejected: Vec<Arc<ProposalRejection>>,
     pub(crate) results: Vec<Arc<Deed>>,
 }
 
-/// What a turn waits for.
+/// Event that a turn waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TurnStage {
     Consulting(EffectId),
     Thinking(EffectId),
     /// The outcomes of its acts.
     Acting,
-    /// Somebody's yes or no.
+    /// Answer of a person.
     Asking,
 }
 
-/// What a turn does when its acts have ended.
+/// Continuation of a turn whose acts have ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TurnContinuation {
     /// Answer.
@@ -370,7 +370,7 @@ impl SessionState {
         format!("{}-{}", self.session, effect.0)
     }
 
-    /// How a question ended, if that is not too long ago, and who answered it.
+    /// End of a question that is not too long ago, and who answered it.
     pub fn ending_of(&self, approval: EffectId) -> Option<(&'static str, Option<&str>)> {
         let known = self.resolved.iter().rev().find(|resolved| resolved.approval == approval)?;
         Some((known.how.word(), known.by.as_deref()))
@@ -443,7 +443,7 @@ impl SessionState {
         self.acts.get(&effect).map(|pending| &pending.asker)
     }
 
-    /// When `TimerTick::Deadline` is wanted next.
+    /// Time at which `TimerTick::Deadline` is wanted next.
     pub fn next_deadline(&self) -> Option<UnixMillis> {
         let turn = self.turn.as_ref().and_then(|turn| self.turn_deadline(turn));
         let questions = self.questions.values().map(|open| open.question.expires);
@@ -457,7 +457,7 @@ impl SessionState {
         self.turn.as_ref().map(|turn| turn.id)
     }
 
-    /// What can be reached.
+    /// Actuators that can be reached.
     pub fn actuators(&self) -> &[ActuatorRef] {
         &self.actuators
     }
@@ -467,7 +467,7 @@ impl SessionState {
         perceive::has_room_for(self, signal)
     }
 
-    /// What is planned in this session.
+    /// Schedules of this session.
     pub fn schedules(&self) -> impl ExactSizeIterator<Item = ScheduleFact> {
         self.schedules.iter().map(|(name, planned)| ScheduleFact {
             name: name.clone(),

@@ -4,7 +4,7 @@
 
 use bridle_sexp::Value;
 
-/// What a value costs beside its text, in bytes: its place in the list that holds it.
+/// Cost of a value beside its text, in bytes: its place in the list around it.
 const NODE: usize = 16;
 
 /// The bytes of a value, about.
@@ -42,7 +42,7 @@ fn holds(value: &Value) -> bool {
     )
 }
 
-/// What it weighs without what is in it.
+/// Weight of a value without its elements.
 fn own(value: &Value) -> usize {
     let text = match value {
         Value::Str(text) | Value::BigInt(text) | Value::Ratio(text) => text.len(),

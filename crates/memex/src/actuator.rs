@@ -1,11 +1,11 @@
 //! `:memory`: the actuator that edits the user's Org files, and takes edits back.
 //!
-//! Before a proposal of an owner is judged, [`Actuator::prepare`] looks at the files and puts into the payload what would
-//! change; for anybody else it looks at nothing. What is put there is: the hash of each file before and after, a hash of the lines that are touched, and the diff that
-//! a person reads. An approval is bound to all of that. [`Actuator::act`] works everything out again: if a file
-//! has changed meanwhile, the edit is made only if it still takes the same lines away and puts the same
-//! lines in. Files, versions and what became of a change that a crash interrupted are
-//! [`bridle_record::memory`]'s business; what an edit does to a text is that of `edit`.
+//! Before a proposal of an owner is judged, [`Actuator::prepare`] reads the files and puts the changes into the
+//! payload: the hash of each file before and after, a hash of the lines that are touched, and the diff that a person
+//! reads. For anybody else it reads nothing. An approval is bound to all of that. [`Actuator::act`] works everything
+//! out again: if a file has changed meanwhile, the edit is made only if it still takes the same lines away and puts
+//! the same lines in. Files, versions and interrupted changes are the business of [`crate::versions`], edits of a
+//! text that of `edit`.
 
 mod edit;
 mod edit_preview;
@@ -35,30 +35,30 @@ use self::late_save_watcher::LateSaveWatcher;
 /// The name of the actuator.
 pub const MEMORY: &str = "memory";
 
-/// How often an edit is worked out anew because its file changed in the very moment.
-const TRIES: usize = 3;
+/// Attempts at an edit whose file changes in the very moment.
+const MAX_EDIT_ATTEMPTS: usize = 3;
 
-/// How long to wait for a program that has a file open for writing: a save takes less.
-const PAUSE: Duration = Duration::from_millis(20);
+/// Pause between two attempts while another program has the file open for writing; a save takes less.
+const ATTEMPT_PAUSE: Duration = Duration::from_millis(20);
 
 /// Bytes of the lines of a conflict that are shown: enough to find the place.
-const MAX_SHOWN: usize = 400;
+const MAX_SHOWN_CONFLICT_BYTES: usize = 400;
 
 /// Files that a snapshot left out which its answer names.
-const MAX_LEFT_OUT: usize = 64;
+const MAX_LISTED_LEFT_OUT: usize = 64;
 
 /// The refusal of whoever is not the owner, and of a session that others read.
-const OWNERS_ALONE: &str = "the memory is changed for its owner alone, and in a session that only owners read; connect \
+const OWNERS_ALONE_REFUSAL: &str = "the memory is changed for its owner alone, and in a session that only owners read; connect \
                             over the Unix socket or with a key, and in a session that was begun so";
 
 /// Conflicts that are shown.
-const MAX_CONFLICTS: usize = 16;
+const MAX_SHOWN_CONFLICTS: usize = 16;
 
 /// The diff of an edit, by its payload, as the files are now. Nobody is asked, and nothing is written: for
 /// the commands. Links are not followed.
 ///
 /// # Errors
-/// Why it cannot be done.
+/// The payload is no edit, or the edit cannot be made in these files; the text is for people.
 pub fn preview_edit(
     preview: &MemoryPreview,
     payload: &Value,
@@ -69,32 +69,33 @@ pub fn preview_edit(
     let absolute = |value: &Value| match value.get("path").and_then(Value::as_str) {
         Some(path) if !path.starts_with('/') => {
             let path = root.join(path).display().to_string();
-            with(without(value, "path"), "path", Value::str(path))
+            with_key(without_key(value, "path"), "path", Value::str(path))
         }
         _ => value.clone(),
     };
     let mut payload = absolute(payload);
     if let Some(to) = payload.get("to").filter(|to| to.pairs().is_some()).map(absolute) {
-        payload = with(without(&payload, "to"), "to", to);
+        payload = with_key(without_key(&payload, "to"), "to", to);
     }
     let payload = stamp::stamped(payload, now);
     let Action::Edit(edit) = Action::from_payload(&payload).map_err(|fault| fault.to_string())?
     else {
         return Err("no edit of the memory".to_owned());
     };
-    let planned = edit_preview::worth(edit::planned(root, |path| preview.read(path), org, &edit)?)?;
+    let planned =
+        edit_preview::check_extent(edit::plan_edit(root, |path| preview.read(path), org, &edit)?)?;
     Ok(planned.iter().flat_map(EditPlan::diff).collect())
 }
 
-/// What becomes of the changes that a turn made in the memory, if it fails.
+/// Treatment of the changes that a failed turn made in the memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RollbackChoice {
-    /// It is proposed to take them back, with the diff; by the built-in policies somebody is asked.
+    /// An undo is proposed, with its diff; the built-in policies ask a person.
     #[default]
     Ask,
-    /// They are taken back as if whoever began the turn had asked for it.
+    /// The changes are taken back as if whoever began the turn had asked for it.
     Auto,
-    /// They stay, and that is said.
+    /// The changes stay, and a message says so.
     Off,
 }
 
@@ -108,10 +109,11 @@ pub struct MemoryEditor {
     rollback: RollbackChoice,
     /// Settings of Org for files that have none.
     org: OrgDefaults,
-    minder: LateSaveWatcher,
+    late_saves: LateSaveWatcher,
 }
 
 impl MemoryEditor {
+    /// Makes the actuator, and starts its watcher of late saves.
     pub fn new(
         memory: Arc<MemoryStore>,
         now: Now,
@@ -119,21 +121,22 @@ impl MemoryEditor {
         org: OrgDefaults,
     ) -> Self {
         let now = Arc::new(now);
-        let minder = LateSaveWatcher::new(&memory, Arc::clone(&now));
-        Self { memory, now, rollback, org, minder }
+        let late_saves = LateSaveWatcher::new(&memory, Arc::clone(&now));
+        Self { memory, now, rollback, org, late_saves }
     }
 
     /// Looks for the last time whether somebody saved a file late. Waits for that.
     pub fn stop(&self) {
-        self.minder.stop();
+        self.late_saves.stop();
     }
 
-    /// What an action would change, with what is there now. Says why it cannot be done.
+    /// Works out the file changes of an action against the files as they are now. The error says why it cannot be
+    /// done.
     fn plan(&self, action: &Action) -> Result<Vec<EditPlan>, String> {
         let changes = match action {
             Action::Edit(edit) => {
                 let read = |path: &FilePath| self.memory.read(path);
-                return edit_preview::worth(edit::planned(
+                return edit_preview::check_extent(edit::plan_edit(
                     self.memory.root(),
                     read,
                     &self.org,
@@ -159,15 +162,15 @@ impl MemoryEditor {
             other => return Err(format!("`{}` changes no file of the memory", other.name())),
         };
         let mut planned = Vec::new();
-        for change in changes.map_err(|error| told(&error))? {
+        for change in changes.map_err(|error| describe_error(&error))? {
             self.check_read(&change.path)?;
-            let seen = self.memory.read(&change.path).map_err(|error| told(&error))?;
+            let seen = self.memory.read(&change.path).map_err(|error| describe_error(&error))?;
             if seen.as_ref().map(|seen| seen.hash) != change.before {
-                return Err(told(&MemoryError::Changed { path: change.path }));
+                return Err(describe_error(&MemoryError::Changed { path: change.path }));
             }
             planned.push(EditPlan { change, old: seen.map(|seen| seen.bytes) });
         }
-        edit_preview::worth(planned)
+        edit_preview::check_extent(planned)
     }
 
     fn check_read(&self, path: &FilePath) -> Result<(), String> {
@@ -179,7 +182,7 @@ impl MemoryEditor {
         let action = order.action();
         if let Action::Snapshot { name } = action {
             let made = self.memory.snapshot(name, around.principal, around.at);
-            return Ok(snapshot_value(name, &made.map_err(|error| told(&error))?));
+            return Ok(snapshot_value(name, &made.map_err(|error| describe_error(&error))?));
         }
         let seen = EditPreview::of(order.payload(), self.memory.root())
             .ok_or("nobody has looked at the files, so nobody knows what is changed")?;
@@ -192,12 +195,12 @@ impl MemoryEditor {
             action: action.name().as_str().into(),
             at: around.at,
         };
-        self.whole(action, &seen, &why)
+        self.apply_all(action, &seen, &why)
     }
 
     /// Changes all of the files, or none. An earlier try may have been interrupted after some of them: the
     /// rest follows, or those go back.
-    fn whole(
+    fn apply_all(
         &self,
         action: &Action,
         seen: &EditPreview,
@@ -207,9 +210,11 @@ impl MemoryEditor {
         let written = written.map_err(|fault| match self.memory.withdraw(why) {
             Ok(false) => fault,
             Ok(true) => format!("{fault}; what was written before is taken back"),
-            Err(error) => format!("{fault}; what was written before stays: {}", told(&error)),
+            Err(error) => {
+                format!("{fault}; what was written before stays: {}", describe_error(&error))
+            }
         });
-        self.minder.wake();
+        self.late_saves.wake();
         written
     }
 
@@ -226,26 +231,28 @@ impl MemoryEditor {
         let mut tries = 0;
         loop {
             tries += 1;
-            let planned = self.left(action, seen, why.record.unwrap_or_default())?;
+            let planned = self.plan_rest(action, seen, why.record.unwrap_or_default())?;
             let changes: Vec<FileChange> = planned.iter().map(|it| it.change.clone()).collect();
             match self.memory.apply(&changes, why) {
                 Ok(_) => return Ok(EditPreview::new(&planned).result(seen)),
-                Err(MemoryError::Changed { .. }) if tries < TRIES => {}
-                Err(MemoryError::Open { .. }) if tries < TRIES => std::thread::sleep(PAUSE),
-                Err(error) => return Err(told(&error)),
+                Err(MemoryError::Changed { .. }) if tries < MAX_EDIT_ATTEMPTS => {}
+                Err(MemoryError::Open { .. }) if tries < MAX_EDIT_ATTEMPTS => {
+                    std::thread::sleep(ATTEMPT_PAUSE)
+                }
+                Err(error) => return Err(describe_error(&error)),
             }
         }
     }
 
-    /// What is left to be done of what was seen: nothing else, and the same lines.
-    fn left(
+    /// Works out the part of a prepared edit that is not done yet: no other file, and the same lines.
+    fn plan_rest(
         &self,
         action: &Action,
         seen: &EditPreview,
         record: u64,
     ) -> Result<Vec<EditPlan>, String> {
         let is_done = |path: &FilePath| {
-            let known = self.memory.told(record, std::slice::from_ref(path));
+            let known = self.memory.outcome_of(record, std::slice::from_ref(path));
             record > 0 && known.is_ok_and(|known| known == Known::Done)
         };
         let open: Vec<_> = seen.files().filter(|path| !is_done(path)).collect();
@@ -255,26 +262,26 @@ impl MemoryEditor {
         let planned = self.plan(action)?;
         for path in &open {
             if !planned.iter().any(|it| it.change.path == **path && seen.agrees(it)) {
-                return Err(changed(path));
+                return Err(changed_meanwhile(path));
             }
         }
         let is_seen = |it: &&EditPlan| seen.files().any(|path| *path == it.change.path);
         if let Some(other) = planned.iter().find(|it| !is_seen(it)) {
-            return Err(changed(&other.change.path));
+            return Err(changed_meanwhile(&other.change.path));
         }
         // What is done already would be done again.
         Ok(planned.into_iter().filter(|it| open.contains(&&it.change.path)).collect())
     }
 
     fn prepared(&self, payload: &Value, readers: Readership) -> Value {
-        let payload = without(payload, PREPARED);
+        let payload = without_key(payload, PREPARED);
         // Before any file is looked at: what is found out would be read by others than owners.
         if readers == Readership::Others {
-            return with(payload, PREPARED, fault_of(OWNERS_ALONE));
+            return with_key(payload, PREPARED, fault_value(OWNERS_ALONE_REFUSAL));
         }
-        let payload = match self.placed(&payload) {
+        let payload = match self.resolve_paths(&payload) {
             Ok(payload) => stamp::stamped(payload, (self.now)()),
-            Err(fault) => return with(payload, PREPARED, fault_of(&fault)),
+            Err(fault) => return with_key(payload, PREPARED, fault_value(&fault)),
         };
         let Ok(action) = Action::from_payload(&payload) else { return payload };
         if matches!(action, Action::Snapshot { .. } | Action::Other(_)) {
@@ -288,26 +295,26 @@ impl MemoryEditor {
                     Action::Edit(edit) => identity::of_edit(edit, &planned, root, &self.org),
                     _ => Vec::new(),
                 };
-                places.into_iter().fold(seen, |seen, (key, value)| with(seen, key, value))
+                places.into_iter().fold(seen, |seen, (key, value)| with_key(seen, key, value))
             }
-            Err(fault) => fault_of(&fault),
+            Err(fault) => fault_value(&fault),
         };
-        with(payload, PREPARED, prepared)
+        with_key(payload, PREPARED, prepared)
     }
 
     /// The payload with the paths as the system knows them: absolute, links followed.
-    fn placed(&self, payload: &Value) -> Result<Value, String> {
-        let payload = self.placed_here(payload)?;
+    fn resolve_paths(&self, payload: &Value) -> Result<Value, String> {
+        let payload = self.resolve_path_of(payload)?;
         match payload.get("to").filter(|to| to.pairs().is_some()) {
             None => Ok(payload),
             Some(to) => {
-                let to = self.placed_here(to)?;
-                Ok(with(without(&payload, "to"), "to", to))
+                let to = self.resolve_path_of(to)?;
+                Ok(with_key(without_key(&payload, "to"), "to", to))
             }
         }
     }
 
-    fn placed_here(&self, payload: &Value) -> Result<Value, String> {
+    fn resolve_path_of(&self, payload: &Value) -> Result<Value, String> {
         let Some(path) = payload.get("path").and_then(Value::as_str) else {
             return Ok(payload.clone());
         };
@@ -316,9 +323,9 @@ impl MemoryEditor {
             false => FilePath::parse(path)
                 .ok_or_else(|| format!("path `{path}`, expected a file below the memory"))?,
         };
-        let real = self.memory.real_path(&path).map_err(|error| told(&error))?;
+        let real = self.memory.real_path(&path).map_err(|error| describe_error(&error))?;
         let real = self.memory.root().join(real.as_str()).display().to_string();
-        Ok(with(without(payload, "path"), "path", Value::str(real)))
+        Ok(with_key(without_key(payload, "path"), "path", Value::str(real)))
     }
 }
 
@@ -341,12 +348,12 @@ impl Actuator for EditorSlot {
         self.0.get()?.prepare(payload, readers)
     }
 
-    fn after_failure(&self, session: &str, turn: u64) -> ReflexAdvice {
-        self.0.get().map(|editor| editor.after_failure(session, turn)).unwrap_or_default()
+    fn advise_after_failure(&self, session: &str, turn: u64) -> ReflexAdvice {
+        self.0.get().map(|editor| editor.advise_after_failure(session, turn)).unwrap_or_default()
     }
 
-    fn told(&self, order: &Order, record: u64) -> CrashOutcome {
-        self.0.get().map_or(CrashOutcome::Unknown, |editor| editor.told(order, record))
+    fn crash_outcome(&self, order: &Order, record: u64) -> CrashOutcome {
+        self.0.get().map_or(CrashOutcome::Unknown, |editor| editor.crash_outcome(order, record))
     }
 }
 
@@ -366,18 +373,18 @@ impl Actuator for MemoryEditor {
         payload.pairs().is_some().then(|| self.prepared(payload, readers))
     }
 
-    fn after_failure(&self, session: &str, turn: u64) -> ReflexAdvice {
+    fn advise_after_failure(&self, session: &str, turn: u64) -> ReflexAdvice {
         failure::advice(&self.memory, self.rollback, session, turn)
     }
 
-    fn told(&self, order: &Order, record: u64) -> CrashOutcome {
+    fn crash_outcome(&self, order: &Order, record: u64) -> CrashOutcome {
         let Some(seen) = EditPreview::of(order.payload(), self.memory.root()) else {
             // A snapshot: there is one of that name, or not.
             return CrashOutcome::NotDone;
         };
         let files: Vec<FilePath> = seen.files().cloned().collect();
-        match self.memory.told(record, &files) {
-            Ok(Known::Done) => CrashOutcome::Ended(Outcome::Done(seen.told())),
+        match self.memory.outcome_of(record, &files) {
+            Ok(Known::Done) => CrashOutcome::Ended(Outcome::Done(seen.full_result())),
             Ok(Known::NotDone) => CrashOutcome::NotDone,
             Err(_) => CrashOutcome::Unknown,
         }
@@ -417,7 +424,8 @@ fn snapshot_value(name: &str, made: &NewSnapshot) -> Value {
     let files = i64::try_from(made.files).unwrap_or(i64::MAX);
     let mut pairs = vec![("name", Value::str(name)), ("files", Value::int(files))];
     if !made.left_out.is_empty() {
-        let named = made.left_out.iter().take(MAX_LEFT_OUT).map(|path| Value::str(path.as_str()));
+        let named =
+            made.left_out.iter().take(MAX_LISTED_LEFT_OUT).map(|path| Value::str(path.as_str()));
         let count = made.left_out.len();
         let warning = format!(
             "{count} left out, because text below a `:crypt:` heading stands in the clear there; encrypt it and make \
@@ -429,23 +437,23 @@ fn snapshot_value(name: &str, made: &NewSnapshot) -> Value {
     Value::plist(pairs)
 }
 
-fn changed(path: &FilePath) -> String {
+fn changed_meanwhile(path: &FilePath) -> String {
     format!("`{path}` has changed since this was looked at, where it is about; ask for it again")
 }
 
-fn fault_of(fault: &str) -> Value {
+fn fault_value(fault: &str) -> Value {
     Value::plist([("fault", Value::str(fault))])
 }
 
 /// The payload without a key, however often and in whatever case it is there.
-fn without(payload: &Value, key: &str) -> Value {
+fn without_key(payload: &Value, key: &str) -> Value {
     let pairs = payload.pairs().into_iter().flatten();
     let kept = pairs
         .filter(|(name, _)| !name.as_keyword().is_some_and(|name| name.eq_ignore_ascii_case(key)));
     Value::list(kept.flat_map(|(key, value)| [key.clone(), value.clone()]))
 }
 
-fn with(payload: Value, key: &str, value: Value) -> Value {
+fn with_key(payload: Value, key: &str, value: Value) -> Value {
     let more = [Value::keyword(key), value];
     match payload {
         Value::List(items) => Value::list(items.into_iter().chain(more)),
@@ -453,8 +461,8 @@ fn with(payload: Value, key: &str, value: Value) -> Value {
     }
 }
 
-/// Why something cannot be done, with what a person needs to go on.
-fn told(error: &MemoryError) -> String {
+/// Describes an error to a person, with the lines of conflicts.
+fn describe_error(error: &MemoryError) -> String {
     let mut text = error.to_string();
     let mut source = std::error::Error::source(error);
     while let Some(cause) = source {
@@ -462,18 +470,21 @@ fn told(error: &MemoryError) -> String {
         source = cause.source();
     }
     if let MemoryError::Conflicts(conflicts) = error {
-        conflicts.iter().take(MAX_CONFLICTS).for_each(|it| text.push_str(&shown(it)));
+        conflicts
+            .iter()
+            .take(MAX_SHOWN_CONFLICTS)
+            .for_each(|it| text.push_str(&describe_conflict(it)));
     }
     text
 }
 
 /// A conflict for people: where it is, and the three texts.
-fn shown(conflict: &MergeConflict) -> String {
+fn describe_conflict(conflict: &MergeConflict) -> String {
     let path = conflict.path.as_ref().map(ToString::to_string).unwrap_or_default();
     let mut text = format!("\n{path}:{}:", conflict.line);
-    let sides = [("now", &conflict.now), ("then", &conflict.base), ("back to", &conflict.wanted)];
+    let sides = [("now", &conflict.now), ("then", &conflict.base), ("back to", &conflict.target)];
     for (word, lines) in sides {
-        let cut = &lines[..lines.len().min(MAX_SHOWN)];
+        let cut = &lines[..lines.len().min(MAX_SHOWN_CONFLICT_BYTES)];
         let lines = String::from_utf8_lossy(cut);
         for line in lines.lines() {
             text.push_str(&format!("\n  {word}: {line}"));

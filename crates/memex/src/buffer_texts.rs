@@ -1,10 +1,10 @@
-//! Texts that belong to a session for as long as somebody says so: ASTs of buffers that are not saved.
+//! Texts of unsaved buffers: ASTs that belong to a session until its shell says that they are saved.
 //!
-//! The daemon owns the one [`BufferTextStore`] and hands in what its messages brought. A database of its own
-//! beside the record, `overlays.db`: what is in the chain stays for ever, and these are large, come with
-//! every change of a buffer and are dropped when it is saved. The record has the hash of each. A text is
-//! named by its session and by the number of the message that brought it; facts and text are sealed under
-//! a key of their own, which goes with them. Not here: what they mean, and who may ask.
+//! The daemon owns the one [`BufferTextStore`] and hands in the texts of its messages. They are in a database of
+//! their own beside the record, `overlays.db`: records stay for ever, and these texts are large, come with every
+//! change of a buffer and are dropped when it is saved. The record has the hash of each. A text is named by its
+//! session and by the number of the message that brought it; facts and text are sealed under a key of their own,
+//! which goes with them. Not here: what they mean, and who may ask.
 
 use std::fmt;
 use std::path::Path;
@@ -19,13 +19,13 @@ use bridle_record::side_database::{self, SideFileKind};
 /// Name of the file in the state directory. SQLite puts `-wal` and `-shm` beside it.
 pub const OVERLAYS_FILE: &str = "overlays.db";
 
-/// What the file is; its header says `brdo`.
-const KIND: SideFileKind =
+/// Kind of the database; its header says `brdo`.
+const DATABASE_KIND: SideFileKind =
     SideFileKind { file: OVERLAYS_FILE, application: 0x6272_646f, version: 1 };
 
 /// Free pages of the file that are kept for the next text instead of being given back: 4 MiB, one large
 /// AST.
-const SPARE_PAGES: i64 = 1024;
+const MAX_SPARE_PAGES: i64 = 1024;
 
 /// `secure_delete` overwrites a row with its key.
 const TABLES: &str = "
@@ -48,7 +48,7 @@ pub struct NewBufferText<'o> {
     pub session: &'o str,
     /// The number of the message in it.
     pub seq: u64,
-    /// What the caller wants to know without reading the text.
+    /// Facts about the text that the caller needs without reading it.
     pub facts: &'o str,
     /// The text.
     pub content: &'o str,
@@ -64,7 +64,7 @@ impl fmt::Debug for NewBufferText<'_> {
     }
 }
 
-/// What is known of a kept text.
+/// Facts about a kept text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BufferTextRow {
     /// Its session.
@@ -92,14 +92,15 @@ impl BufferTextStore {
     /// # Errors
     /// [`StoreError::Foreign`] and [`StoreError::Newer`] leave the file as it is.
     pub fn open(dir: &Path) -> Result<Self, StoreError> {
-        let connection = side_database::open(dir, KIND, |begun| Ok(begun.execute_batch(TABLES)?))?;
+        let connection =
+            side_database::open(dir, DATABASE_KIND, |begun| Ok(begun.execute_batch(TABLES)?))?;
         Ok(Self { connection })
     }
 
     /// Everything that is kept, by session and number; the texts are not read.
     ///
     /// # Errors
-    /// When the file cannot be read, or what is there was not written by it.
+    /// The file cannot be read, or a row was not written by this code.
     pub fn rows(&self) -> Result<Vec<BufferTextRow>, StoreError> {
         let mut query = self.connection.prepare(
             "SELECT id, session, seq, key, salt, facts FROM overlay ORDER BY session, seq",
@@ -143,7 +144,7 @@ impl BufferTextStore {
     /// The text that a message brought; `None` if it is not kept, or no more.
     ///
     /// # Errors
-    /// When the file cannot be read, or what is there was not written by it.
+    /// The file cannot be read, or the text was not sealed by this code.
     pub fn content(&self, session: &str, seq: u64) -> Result<Option<String>, StoreError> {
         let sql = "SELECT id, key, salt, content FROM overlay WHERE session = ?1 AND seq = ?2";
         let found = self
@@ -181,7 +182,7 @@ impl BufferTextStore {
     /// Drops everything of a session, and wipes it from the log beside the file.
     ///
     /// # Errors
-    /// When the file cannot be written.
+    /// The file cannot be written.
     pub fn forget(&mut self, session: &str) -> Result<(), StoreError> {
         self.connection.execute("DELETE FROM overlay WHERE session = ?1", [session])?;
         self.give_back()?;
@@ -191,7 +192,7 @@ impl BufferTextStore {
     /// Wipes what was dropped from the log beside the file.
     ///
     /// # Errors
-    /// When the file cannot be written.
+    /// The file cannot be written.
     pub fn scrub(&mut self) -> Result<(), StoreError> {
         let mut empty = self.connection.prepare("PRAGMA wal_checkpoint(TRUNCATE)")?;
         empty.query_row([], |_| Ok(()))?;
@@ -202,8 +203,8 @@ impl BufferTextStore {
     fn give_back(&mut self) -> Result<(), StoreError> {
         let free: i64 =
             self.connection.pragma_query_value(None, "freelist_count", |row| row.get(0))?;
-        if free > SPARE_PAGES {
-            let sql = format!("PRAGMA incremental_vacuum({})", free - SPARE_PAGES);
+        if free > MAX_SPARE_PAGES {
+            let sql = format!("PRAGMA incremental_vacuum({})", free - MAX_SPARE_PAGES);
             let mut vacuum = self.connection.prepare(&sql)?;
             let mut pages = vacuum.query([])?;
             while pages.next()?.is_some() {}
@@ -212,7 +213,7 @@ impl BufferTextStore {
     }
 }
 
-/// What a row is sealed with.
+/// Key, salt and number that seal one row.
 struct SealContext {
     id: i64,
     key: Vec<u8>,

@@ -1,14 +1,14 @@
-//! The librarian: one thread that owns the index of the Memex and keeps it up to date, and the way for everybody
-//! else to ask it.
+//! The Memex service: the index thread, which owns the index and keeps it up to date, and answers to questions.
 //!
-//! Started by the hub when a folder is set. What others write it shows to the past of the memory. It has less
-//! priority than all other threads and never speaks to the keeper; questions are answered by readers of their own, so
-//! neither waits for the other. A folder that is missing and an index that is damaged are no reason not to serve: the
-//! one is waited for, the other is made anew.
+//! Started by the daemon when a folder is set. Changes of other programs become versions. The thread has less priority
+//! than all other threads and never waits for the record; questions are answered by readers of their own, so neither
+//! waits for the other. A folder that is missing is waited for, and an index that is damaged is made anew: neither
+//! keeps the daemon from serving.
 
 mod answers;
 mod index_thread;
 mod questions;
+mod refusal;
 mod version_queue;
 mod watch;
 
@@ -18,48 +18,42 @@ use std::thread::JoinHandle;
 
 use crate::MemoryStore;
 use crate::{IndexProgress, MemexCatalog, MemexFolder, ReadRules};
-use bridle_wire::OacpCode;
-use bridle_wire::oacp::ErrorReply;
 
 pub use self::answers::{MemexAsker, success};
 pub use self::index_thread::step_back;
 pub use self::questions::MemexQuestion;
+pub use self::refusal::MemexRefusal;
+use self::refusal::UNREADABLE;
 use self::watch::StopBell;
-pub use self::watch::WatchState;
+pub use self::watch::WatchSettings;
 
 /// Readers of the index that may be at work at the same time.
 pub const MAX_IDLE_READERS: usize = 4;
 
-/// What is told when no folder is set.
-const NO_MEMEX: &str = "no memex is set; `bridle init DIR` chooses a folder of Org files";
-
-/// What is told when the index cannot be read.
-const UNREADABLE: &str = "the index of the memex cannot be read; the daemon's log has the reason";
-
-/// What a daemon is told about the Memex, besides where it is.
+/// Settings of the Memex besides its folder.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct MemexRules {
-    /// What of it is read, and what is private.
+pub struct MemexSettings {
+    /// Rules that say what is read and what is private.
     pub rules: ReadRules,
     /// Further folders that paths may be resolved in.
     pub roots: Vec<PathBuf>,
 }
 
-/// The librarian of one daemon.
+/// Service of one Memex: its index thread, and readers of the index.
 pub struct MemexService {
     shared: Arc<MemexShared>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
-/// What the thread and those who ask have in common.
+/// State that the thread and those who ask share.
 struct MemexShared {
     folder: PathBuf,
-    config: MemexRules,
+    config: MemexSettings,
     state: PathBuf,
-    /// Where versions that others write are kept; the editor has it, too.
+    /// Store of versions that others write; shared with the editor.
     past: Option<Arc<MemoryStore>>,
     clock: Clock,
-    watching: WatchState,
+    watching: WatchSettings,
     bell: StopBell,
     now: Mutex<MemexStatus>,
 }
@@ -67,52 +61,55 @@ struct MemexShared {
 /// Gives the present, in milliseconds since 1970.
 pub type Clock = Box<dyn Fn() -> i64 + Send + Sync>;
 
-/// What a librarian needs.
+/// Folder, settings and clock that a service is started with.
 pub struct MemexSetup {
     /// The folder of the files.
     pub folder: PathBuf,
-    pub rules: MemexRules,
+    /// Settings besides the folder.
+    pub rules: MemexSettings,
     /// The state directory.
     pub state: PathBuf,
-    /// Where versions that others write are kept.
+    /// Store of versions that others write.
     pub past: Option<Arc<MemoryStore>>,
+    /// Clock of the daemon.
     pub clock: Clock,
-    pub watching: WatchState,
+    /// Settings of the watch on the folder.
+    pub watching: WatchSettings,
 }
 
-/// How it stands.
+/// Status of the index, and the readers that are lent out.
 #[derive(Default)]
 struct MemexStatus {
-    doing: IndexActivity,
+    activity: IndexActivity,
     /// The folder, once it was found.
     memex: Option<Arc<MemexFolder>>,
     /// Readers that are not in use. They go when the index is made anew.
     idle: Vec<MemexCatalog>,
-    /// How often it was made.
+    /// Number of times that the index was made anew.
     edition: u64,
     watched: WatchMethod,
 }
 
-/// What the thread does.
+/// Activity of the index thread.
 #[derive(Clone, Debug, Default)]
 enum IndexActivity {
-    /// It begins.
+    /// The thread begins.
     #[default]
     Starting,
-    /// It reads files.
+    /// The thread reads files.
     Reading(IndexProgress),
-    /// It waits for changes.
+    /// The thread waits for changes.
     Waiting,
-    /// It cannot go on now, for this reason; it tries again.
+    /// The thread cannot go on now, for this reason; it tries again.
     Stuck(Arc<str>),
 }
 
-/// How changes are heard of.
+/// Source of news about changed files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum WatchMethod {
     /// The system tells.
     #[default]
-    Told,
+    Notified,
     /// By looking again and again.
     Polled,
 }
@@ -137,7 +134,7 @@ impl MemexService {
         });
         let own = Arc::clone(&shared);
         let thread = std::thread::Builder::new()
-            .name("librarian".to_owned())
+            .name("memex-index".to_owned())
             .spawn(move || index_thread::work(&own))?;
         Ok(Arc::new(MemexService { shared, thread: Mutex::new(Some(thread)) }))
     }
@@ -159,14 +156,9 @@ impl MemexService {
         &self,
         question: &MemexQuestion,
         asker: &MemexAsker,
-    ) -> Result<bridle_sexp::Value, ErrorReply> {
+    ) -> Result<bridle_sexp::Value, MemexRefusal> {
         self.shared.answer(question, asker)
     }
-}
-
-/// The refusal of a question when no folder is set.
-pub fn no_memex() -> ErrorReply {
-    ErrorReply::because(OacpCode::UnknownTarget, NO_MEMEX)
 }
 
 impl MemexShared {
@@ -174,18 +166,18 @@ impl MemexShared {
         self.now.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn set(&self, doing: IndexActivity) {
-        self.now().doing = doing;
+    fn set(&self, activity: IndexActivity) {
+        self.now().activity = activity;
     }
 
     /// Lends a reader of the index.
     fn read<T>(
         &self,
         work: impl FnOnce(&MemexCatalog) -> Result<T, bridle_record::StoreError>,
-    ) -> Result<T, ErrorReply> {
-        let (idle, memex, edition, doing) = {
+    ) -> Result<T, MemexRefusal> {
+        let (idle, memex, edition, activity) = {
             let mut now = self.now();
-            (now.idle.pop(), now.memex.clone(), now.edition, now.doing.clone())
+            (now.idle.pop(), now.memex.clone(), now.edition, now.activity.clone())
         };
         let catalog = match (idle, memex) {
             (Some(catalog), _) => catalog,
@@ -193,11 +185,11 @@ impl MemexShared {
                 MemexCatalog::open(&self.state, memex).map_err(|error| failed(&error))?
             }
             (None, None) => {
-                let why = match doing {
+                let why = match activity {
                     IndexActivity::Stuck(why) => format!("the memex cannot be read: {why}"),
                     _ => "the memex is being opened; ask again in a moment".to_owned(),
                 };
-                return Err(ErrorReply::because(OacpCode::StoreUnavailable, why));
+                return Err(MemexRefusal::Unavailable(why));
             }
         };
         let read = work(&catalog).map_err(|error| failed(&error))?;
@@ -209,16 +201,16 @@ impl MemexShared {
     }
 }
 
-/// What somebody is told whose question failed. What they said is not repeated.
-fn failed(error: &bridle_record::StoreError) -> ErrorReply {
+/// Returns the refusal for an error of the index. Texts of the asker are not repeated.
+fn failed(error: &bridle_record::StoreError) -> MemexRefusal {
     match error {
         bridle_record::StoreError::NoObject(_) => {
-            ErrorReply::because(OacpCode::UnknownId, "no such object in the memex")
+            MemexRefusal::NotFound("no such object in the memex")
         }
-        bridle_record::StoreError::Search(why) => ErrorReply::because(OacpCode::InvalidValue, *why),
+        bridle_record::StoreError::Search(why) => MemexRefusal::Invalid(why),
         error => {
             tracing::warn!(%error, "the index of the memex cannot be read");
-            ErrorReply::because(OacpCode::StoreUnavailable, UNREADABLE)
+            MemexRefusal::Unavailable(UNREADABLE.to_owned())
         }
     }
 }

@@ -1,5 +1,4 @@
-//! What a folder would be as a Memex, before anything is written; and its index, made without a daemon. Called by
-//! `bridle init`.
+//! Survey of a folder before it becomes a Memex; and its index, made without a daemon. Called by `bridle init`.
 
 mod keywords;
 
@@ -18,9 +17,9 @@ use self::keywords::KeywordCount;
 pub use self::keywords::{UndeclaredKeyword, suggested_keywords};
 
 /// Files between two reports of the progress.
-const STEP: usize = 16;
+const FILES_PER_PROGRESS_REPORT: usize = 16;
 
-/// What would be read.
+/// Contents of a folder that would become a Memex.
 #[derive(Debug, Default)]
 pub struct MemexSurvey {
     /// Files.
@@ -29,9 +28,9 @@ pub struct MemexSurvey {
     pub bytes: u64,
     /// Their headings.
     pub headings: usize,
-    /// What would not be read, and why.
+    /// Paths that would not be read, with the reasons.
     pub skipped: Vec<SkippedPath>,
-    /// How much more would not be.
+    /// Number of further paths that would not be read.
     pub more_skipped: usize,
     /// Files that are no Org files.
     pub others: usize,
@@ -72,7 +71,9 @@ pub fn survey(
         }
         progress.files += 1;
         progress.bytes += file.trace.size;
-        if progress.files.is_multiple_of(STEP) || progress.files == progress.all_files {
+        if progress.files.is_multiple_of(FILES_PER_PROGRESS_REPORT)
+            || progress.files == progress.all_files
+        {
             heed(progress);
         }
     }

@@ -1,19 +1,20 @@
-//! Memory: the user's own files below one folder, changed safely, with every version kept.
+//! The user's own files below one folder, changed safely, with every version kept.
 //!
-//! The daemon opens one [`MemoryStore`] and hands in changes that were decided elsewhere, and what its
-//! watcher saw; commands read the same past with [`VersionHistory`]. A change is written in one step, only if the
-//! file is what was read, and never while an editor holds it. Whatever is replaced is kept first, in
-//! `memory.db` beside the record. No tasks, no clock, and no knowledge of what the text means.
+//! The daemon opens one [`MemoryStore`] and hands in changes that were decided elsewhere, and files that its watcher
+//! saw; commands read the same versions with [`VersionHistory`]. A change is written in one step, only if the file is
+//! what was read, and never while an editor holds it. The text that is replaced is kept first, in `memory.db` beside
+//! the record. No tasks, no clock, and no knowledge of what the text means.
 //!
 //! In reading order:
-//! - `path`: names below the folder; `error`: why something was not done
-//! - `place`: from a name to a folder that is held open, without ever leaving the root
-//! - `swap`: one file, replaced in one step; `lock`: files that an editor holds; `writers`: programs that
-//!   have one open
+//! - `path`: names below the folder; `error`: reasons of refusal
+//! - `file_place`: from a name to an open folder, without ever leaving the root
+//! - `file_swap`: one file, replaced in one step; `lock`: files that an editor holds; `writers`: programs that have
+//!   one open; `late_saves`: saves into a file that was replaced
 //! - `diff`, `merge`: lines that differ, shown, and brought together again
-//! - `blobs`, `versions`: what is kept; `notice`: what others wrote; `apply`: how a change is made, and told after a crash
-//! - `undo`: changes taken back; `snapshot`: all files at a moment; `preview`: both, without a daemon; `authorship`: which
-//!   lines of the user would go with them
+//! - `blobs`, `history`: the versions; `noticed_change`: changes of other programs; `apply`: changes of ours, also
+//!   after a crash
+//! - `undo`: changes taken back; `snapshot`: all files at a moment; `preview`: both, without a daemon; `authorship`:
+//!   lines of the user that would go with them; `offline_forget`: forgetting without a daemon
 
 mod apply;
 mod authorship;
@@ -48,7 +49,7 @@ pub use history::{
     FileVersion, MEMORY_FILE, VersionFilter, VersionHistory, VersionId, VersionOrigin,
 };
 pub use merge::{MergeConflict, MergeResult, merge};
-pub use noticed_change::{MAX_NOTICED, NoticedChange};
+pub use noticed_change::{MAX_NOTICED_BYTES, NoticedChange};
 pub use offline_forget::forget_versions;
 pub use path::FilePath;
 pub use preview::MemoryPreview;
@@ -72,10 +73,10 @@ pub const MEMORY_FAULT_POINTS: &[&str] = &[
 ];
 
 /// Largest file that is read or written, in bytes: a hundred times a large Org file.
-pub const MAX_FILE: u64 = 64 << 20;
+pub const MAX_MEMORY_FILE_BYTES: u64 = 64 << 20;
 
 /// Files that lie beside others while they are replaced begin so. Watchers leave them alone.
-pub const TEMPORARY: &str = ".bridle-";
+pub const TEMPORARY_PREFIX: &str = ".bridle-";
 
 /// The hash of the bytes of a file.
 #[must_use]
@@ -83,7 +84,7 @@ pub fn hash_bytes(bytes: &[u8]) -> RecordHash {
     RecordHash::from(*blake3::hash(bytes).as_bytes())
 }
 
-/// What a file held when it was looked at.
+/// Content of a file when it was read.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SeenContent {
     /// Its bytes.
@@ -109,11 +110,11 @@ impl fmt::Debug for SeenContent {
 /// One file that is to become something else.
 #[derive(Clone, PartialEq, Eq)]
 pub struct FileChange {
-    /// Which.
+    /// Path of the file.
     pub path: FilePath,
-    /// What it must hold when it is replaced; `None`: it must not exist.
+    /// Hash that the file must have when it is replaced; `None`: the file must not exist.
     pub before: Option<RecordHash>,
-    /// What it is to hold; `None`: it is to go.
+    /// New content; `None`: the file is removed.
     pub after: Option<Vec<u8>>,
 }
 
@@ -135,10 +136,10 @@ impl fmt::Debug for FileChange {
     }
 }
 
-/// Why files change: kept with each version.
+/// Cause of a change: kept with each version.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChangeCause {
-    /// What kind of change it is.
+    /// Kind of the change.
     pub origin: VersionOrigin,
     /// The number of the record that it follows from.
     pub record: Option<u64>,
@@ -148,13 +149,13 @@ pub struct ChangeCause {
     pub turn: u64,
     /// On whose behalf.
     pub principal: Box<str>,
-    /// What was done, in a word.
+    /// Name of the action.
     pub action: Box<str>,
-    /// When, in milliseconds since 1970.
+    /// Milliseconds since 1970.
     pub at: i64,
 }
 
-/// Where the files are, and what must stay as it is.
+/// Folder of the files, and the paths in it that must not be written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MemoryOptions {
     /// The folder of the user's files. Must exist.
@@ -171,7 +172,7 @@ pub struct MemoryStore {
     /// Held while files are changed: one change at a time.
     connection: Mutex<Connection>,
     /// Tells who has unsaved changes in a file.
-    buffers: OnceLock<Buffers>,
+    buffers: OnceLock<BufferOwners>,
     /// Tells which texts may be kept.
     keeps: OnceLock<KeepRule>,
     /// Files that were replaced a moment ago. Taken after the connection.
@@ -179,7 +180,7 @@ pub struct MemoryStore {
 }
 
 /// Tells who has unsaved changes in a file, by its whole path, as messages name them.
-pub type Buffers = Box<dyn Fn(&Path) -> Option<Box<str>> + Send + Sync>;
+pub type BufferOwners = Box<dyn Fn(&Path) -> Option<Box<str>> + Send + Sync>;
 
 /// Tells whether the text of a file may be kept as a version.
 pub type KeepRule = Box<dyn Fn(&FilePath, &[u8]) -> bool + Send + Sync>;
@@ -216,10 +217,10 @@ impl MemoryStore {
         self.root.path()
     }
 
-    /// What a file holds now; `None` if it does not exist.
+    /// Reads a file; `None` if it does not exist.
     ///
     /// # Errors
-    /// It cannot be read, is no plain file, or lies outside.
+    /// The file cannot be read, is no plain file, or lies outside the root.
     pub fn read(&self, path: &FilePath) -> Result<Option<SeenContent>, MemoryError> {
         self.root.read(path)
     }
@@ -227,13 +228,13 @@ impl MemoryStore {
     /// The file that a name stands for: a link is followed, inside the root only.
     ///
     /// # Errors
-    /// It lies outside, or its folder does not exist.
+    /// The file lies outside the root, or its folder does not exist.
     pub fn real_path(&self, path: &FilePath) -> Result<FilePath, MemoryError> {
         Ok(self.root.find(path)?.real)
     }
 
     /// Says whom to ask about unsaved changes before a file is written; the first word on it counts.
-    pub fn mind_buffers(&self, buffers: Buffers) {
+    pub fn set_buffer_owners(&self, buffers: BufferOwners) {
         let _ = self.buffers.set(buffers);
     }
 

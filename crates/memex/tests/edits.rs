@@ -228,7 +228,7 @@ const LOOK: Duration = Duration::from_millis(5);
 fn mind(memory: &MemoryStore, done: &AtomicBool) {
     loop {
         let is_last = done.load(Ordering::SeqCst);
-        memory.mind_late(1).unwrap();
+        memory.look_for_late_saves(1).unwrap();
         if is_last {
             return;
         }

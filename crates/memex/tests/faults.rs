@@ -108,7 +108,7 @@ fn a_subtree_that_moves_is_never_lost(point: &str, nth: u32, then: Then) {
     let (memory, _) = files(dir.path());
     assert_eq!(texts(), found, "{fault}: a start changes no file");
     let paths = MOVED.map(|(name, _, _)| FilePath::parse(name).unwrap());
-    let told = memory.told(7, &paths).unwrap();
+    let told = memory.outcome_of(7, &paths).unwrap();
     let is_done = MOVED.iter().zip(&found).all(|((_, _, new), text)| text == new);
     assert_eq!(told, if is_done { ChangeOutcome::Done } else { ChangeOutcome::NotDone }, "{fault}");
     match there(&found) {
@@ -160,7 +160,7 @@ fn a_file_of_the_memory_is_the_old_or_the_new_one(point: &str, nth: u32) {
     assert_eq!(beside, 2, "{fault}: nothing lies beside");
     assert_eq!(texts(), found, "{fault}: a start changes no file");
     for ((name, _, new), text) in TEXTS.iter().zip(&found) {
-        let told = memory.told(7, &[FilePath::parse(name).unwrap()]).unwrap();
+        let told = memory.outcome_of(7, &[FilePath::parse(name).unwrap()]).unwrap();
         let is_new = text == new;
         assert_eq!(
             told,

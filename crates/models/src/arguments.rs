@@ -34,9 +34,9 @@ pub enum ToolArguments {
     },
     /// No JSON object.
     Invalid {
-        /// What the model wrote.
+        /// Text of the model.
         text: String,
-        /// Why it is none, for the model and the user.
+        /// Reason why it is none, for the model and the user.
         reason: String,
     },
 }
@@ -46,9 +46,9 @@ pub enum ToolArguments {
 pub enum ArgumentRepair {
     /// There were none.
     Empty,
-    /// They stood in a Markdown fence.
+    /// A Markdown fence stood around them.
     CodeFence,
-    /// They were a string that holds JSON.
+    /// A string held them as JSON.
     EncodedTwice,
     /// A string had a raw line end or tab.
     ControlCharacter,
@@ -130,7 +130,7 @@ fn without_fence(text: &str) -> Option<&str> {
     matches!(language.trim(), "" | "json").then(|| body.trim())
 }
 
-/// Where a character of JSON stands.
+/// Place of a character of JSON.
 enum Position {
     Outside,
     InString,

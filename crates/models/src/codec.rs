@@ -70,9 +70,9 @@ impl FromStr for CodecName {
 /// Properties of a model and its server that change how a request is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CodecSettings {
-    /// Whose `openai-chat` it is.
+    /// Kind of `openai-chat`.
     pub dialect: ChatDialect,
-    /// How reasoning is asked for.
+    /// Way of asking for reasoning.
     pub reasoning: ReasoningControl,
     /// Whether images may be sent.
     pub takes_images: bool,

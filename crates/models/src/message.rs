@@ -93,7 +93,7 @@ pub struct ToolResult {
     pub call_id: String,
     /// Name of the tool that was called.
     pub name: String,
-    /// What it gave.
+    /// Pieces of what it gave.
     pub content: Vec<ResultPart>,
     /// Whether it worked.
     pub outcome: ToolOutcome,
@@ -136,9 +136,9 @@ pub struct OpaqueState {
     pub codec: CodecName,
     /// Model it was received from, as the request named it.
     pub model: String,
-    /// Where it goes.
+    /// Place in the next request.
     pub placement: OpaquePlacement,
-    /// How long it is returned.
+    /// Time for which it is returned.
     pub lifetime: OpaqueLifetime,
     /// The state.
     pub value: JsonText,

@@ -38,15 +38,15 @@ pub struct Provider {
     pub address: ProviderAddress,
     /// Wire format.
     pub codec: CodecName,
-    /// Whose `openai-chat` it is.
+    /// Kind of `openai-chat`.
     pub dialect: ChatDialect,
     /// Whether prompts leave the user's machines.
     pub privacy: ProviderPrivacy,
-    /// Where its key is to be found; `None` where it wants none.
+    /// Place of its key; `None` for a provider that wants none.
     pub key: Option<KeySource>,
     /// Hosts that the key may be sent to, in lower case; at least the address's own.
     pub hosts: Vec<String>,
-    /// How long to wait, and how often to try.
+    /// Times to wait, and the number of tries.
     pub patience: ProviderPatience,
     /// Address of an HTTP proxy.
     pub proxy: Option<ProviderAddress>,
@@ -65,7 +65,7 @@ pub struct ProviderModel {
     pub name: String,
     /// Line of its heading, from 1.
     pub line: usize,
-    /// What it is used for; a model without a tier is used when it is asked for by name.
+    /// Uses; a model without a tier is used when it is asked for by name.
     pub tiers: Vec<ModelTier>,
     /// Tokens of prompt and answer together.
     pub context_tokens: Option<u32>,
@@ -75,9 +75,9 @@ pub struct ProviderModel {
     pub takes_images: bool,
     /// Whether it calls tools.
     pub takes_tools: bool,
-    /// How it is asked to reason.
+    /// Way of asking it to reason.
     pub reasoning: ReasoningControl,
-    /// What it costs.
+    /// Source of its price.
     pub price: PriceSource,
 }
 
@@ -112,7 +112,7 @@ impl ModelTier {
 pub enum ProviderPrivacy {
     /// The user's own machines; private notes may be sent.
     Local,
-    /// Somebody else's.
+    /// Machines of others.
     Remote,
 }
 
@@ -163,7 +163,7 @@ pub struct ProviderPatience {
     pub between_bytes: Duration,
     /// Longest time for all of it.
     pub total: Duration,
-    /// How often a failed request is sent again.
+    /// Number of times that a failed request is sent again.
     pub retries: u8,
 }
 
@@ -179,7 +179,7 @@ impl Default for ProviderPatience {
     }
 }
 
-/// Where the price of a model comes from.
+/// Source of a model's price.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PriceSource {
     /// The catalog of prices; a model that it does not have costs an unknown amount.

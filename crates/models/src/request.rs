@@ -24,9 +24,9 @@ pub struct ModelRequest {
     pub tool_choice: ToolChoice,
     /// Whether it may call several at once.
     pub parallelism: ToolParallelism,
-    /// How words are chosen.
+    /// Choice of words.
     pub sampling: SamplingOptions,
-    /// How much it reasons.
+    /// Amount of reasoning.
     pub reasoning: ReasoningEffort,
     /// Largest answer in tokens, reasoning included.
     pub max_output_tokens: Option<u32>,
@@ -52,7 +52,7 @@ pub struct SystemPart {
 pub struct ToolDefinition {
     /// Its name: letters, digits, `_` and `-`, at most 64.
     pub name: String,
-    /// What it is for.
+    /// Purpose, for the model.
     pub description: String,
     /// JSON Schema of its arguments, an object.
     pub parameters: JsonText,
@@ -66,11 +66,11 @@ pub enum ToolChoice {
     /// The model decides.
     #[default]
     Automatic,
-    /// It must call one.
+    /// The model must call one.
     Required,
-    /// It must call none.
+    /// The model must call none.
     Forbidden,
-    /// It must call this one.
+    /// The model must call this one.
     Named(String),
 }
 

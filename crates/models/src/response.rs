@@ -16,8 +16,20 @@ pub struct ModelResponse {
     pub reasoning: String,
     /// Token counts.
     pub usage: ModelUsage,
-    /// How it ended; an answer that failed in the middle keeps what had come.
+    /// End: a reason or a failure; an answer that failed in the middle keeps what had come.
     pub end: Result<StopReason, ProviderFailure>,
+}
+
+impl ModelResponse {
+    /// Corrects the end of an answer that has as many tokens as were allowed and is called complete all the same:
+    /// llama.cpp's Responses API does that, and nobody would see that the answer is cut.
+    pub fn correct_stop(&mut self, max_output_tokens: Option<u32>) {
+        let allowed = max_output_tokens.map(u64::from);
+        let is_full = self.usage.output_tokens.zip(allowed).is_some_and(|(used, max)| used >= max);
+        if is_full && self.end == Ok(StopReason::EndTurn) {
+            self.end = Ok(StopReason::MaxTokens);
+        }
+    }
 }
 
 /// Collector of the events of one answer.

@@ -18,7 +18,7 @@ use crate::tree::Tree;
 /// A piece of the text. The elements of a document follow one another without gap or overlap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Element {
-    /// What it is.
+    /// Kind of the element.
     pub kind: Kind,
     /// Its bytes: whole lines.
     pub span: Span,
@@ -28,7 +28,7 @@ pub struct Element {
     pub heading: Option<HeadingId>,
 }
 
-/// What an element is. More kinds will come out of [`Kind::Text`].
+/// Kind of an element. More kinds will come out of [`Kind::Text`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Kind {
@@ -52,7 +52,7 @@ pub enum Kind {
     Text,
 }
 
-/// Which block hides its contents.
+/// Block that hides its contents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Opaque {
@@ -93,7 +93,7 @@ impl<'t> Document<'t> {
         gather::gather(Tree::read_with_preset(source, preset))
     }
 
-    /// The same view of a tree that was read already, with its settings.
+    /// Makes the view from a tree that was read already, with its settings.
     #[must_use]
     pub fn of_tree(tree: &Tree<'t>) -> Self {
         gather::gather(tree.clone())

@@ -26,7 +26,7 @@ pub use state::StateChange;
 /// Lines shown before and behind a change, as `diff -u` and `git` do.
 const CONTEXT_LINES: usize = 3;
 
-/// Why a text cannot be changed as asked.
+/// Reason why a text cannot be changed as asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum EditError {
@@ -34,7 +34,7 @@ pub enum EditError {
     OtherType,
     /// The text that is to be put in would not be read as what it is meant for.
     Unreadable,
-    /// What is to be changed is not there.
+    /// The part that is to be changed is not there.
     Missing,
     /// A subtree cannot go into itself.
     IntoItself,
@@ -42,7 +42,7 @@ pub enum EditError {
     Blocked,
     /// The text has no such keyword of progress.
     UnknownState,
-    /// Something below, or something before it under `ORDERED`, must be done first.
+    /// A heading below, or one before it under `ORDERED`, must be done first.
     Waiting,
     /// A timestamp repeats by hours and has no time of day.
     NoHour,
@@ -73,9 +73,9 @@ impl std::error::Error for EditError {}
 /// Bytes put in the place of others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Splice {
-    /// What is taken away; empty for an insertion.
+    /// Bytes that are taken away; empty for an insertion.
     pub span: Span,
-    /// What is put there.
+    /// Bytes that are put there.
     pub text: Vec<u8>,
 }
 
@@ -103,7 +103,7 @@ impl<'t> Edit<'t> {
         Self::new(source, vec![insertion(source, offset, text)])
     }
 
-    /// What is put where, in order.
+    /// Returns the splices, in the order of the text.
     #[must_use]
     pub fn splices(&self) -> &[Splice] {
         &self.splices

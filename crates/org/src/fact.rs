@@ -15,7 +15,7 @@ use crate::tree::{Node, Tree};
 pub enum Fact<'t> {
     /// Nothing.
     Nil,
-    /// It holds.
+    /// The fact holds.
     True,
     /// A number.
     Number(u64),
@@ -49,13 +49,13 @@ impl<'t> Fact<'t> {
 pub type Facts<'t> = Vec<(&'static str, Fact<'t>)>;
 
 impl<'t> Tree<'t> {
-    /// What an element, or an object of this tree, says beyond its place.
+    /// Returns the facts about an element, or an object of this tree, beyond its place.
     #[must_use]
     pub fn facts(&self, node: &Node) -> Facts<'t> {
         if node.kind.is_object() { object::facts(self, node) } else { element::facts(self, node) }
     }
 
-    /// Where a node ends for Org. The last section of a headline ends behind it there, with the empty lines
+    /// Returns the end of a node for Org. The last section of a headline ends behind it there, with the empty lines
     /// that the headline does not have.
     #[must_use]
     pub fn org_end(&self, node: &Node) -> usize {

@@ -65,7 +65,7 @@ pub struct Todo<'t> {
 /// Whether a `TODO` keyword means that something is left to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TodoState {
-    /// Something is.
+    /// Work is left.
     Open,
     /// Nothing is.
     Done,
@@ -77,29 +77,29 @@ pub(crate) struct TodoWords<'t> {
     states: HashMap<&'t [u8], TodoState>,
     /// In order.
     all: Vec<Todo<'t>>,
-    /// What else is said of each, in the same order.
+    /// Marks of each keyword, in the same order.
     marks: Vec<TodoMarks<'t>>,
 }
 
-/// What a sequence says of one of its keywords, beside its side of the bar.
+/// Marks of a keyword in its sequence, beside its side of the bar.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TodoMarks<'t> {
     /// The first keyword of its sequence.
     pub(crate) head: &'t [u8],
     /// Whether the keywords are types, not steps.
     pub(crate) is_type: bool,
-    /// What is logged when a heading gets it: `WAIT(w@)`.
+    /// Log when a heading gets the keyword: `WAIT(w@)`.
     pub(crate) entering: Option<LogKind>,
-    /// What is logged when a heading loses it, if its next keyword asks for nothing: `WAIT(w/!)`.
+    /// Log when a heading loses the keyword, if its next keyword asks for nothing: `WAIT(w/!)`.
     pub(crate) leaving: Option<LogKind>,
 }
 
-/// What is written into the log of a heading.
+/// Kind of entry in the log of a heading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LogKind {
     /// A line with the time.
     Time,
-    /// The same, and a note.
+    /// A timestamp, and a note.
     Note,
 }
 
@@ -149,13 +149,13 @@ impl<'t> TodoWords<'t> {
         }
     }
 
-    /// What is said of a keyword where it stands first.
+    /// Returns the marks of a keyword where it stands first.
     pub(crate) fn marks(&self, word: &[u8]) -> Option<TodoMarks<'t>> {
         let at = self.all.iter().position(|todo| todo.keyword == word)?;
         self.marks.get(at).copied()
     }
 
-    /// What is logged for each keyword that has a mark for it, the last one first.
+    /// Returns the logs of all keywords that have a mark, the last keyword first.
     pub(crate) fn logged(&self) -> Vec<LoggedWord<'t>> {
         let both = self.all.iter().zip(&self.marks);
         let logged = both.filter_map(|(todo, marks)| {
@@ -175,7 +175,7 @@ impl<'t> TodoWords<'t> {
         self.states.contains_key(word)
     }
 
-    /// What a keyword of the file means.
+    /// Returns the state that a keyword of the file stands for.
     pub(crate) fn state(&self, word: &[u8]) -> Option<TodoState> {
         self.states.get(word).copied()
     }
@@ -185,14 +185,14 @@ impl<'t> TodoWords<'t> {
     }
 }
 
-/// What the line of a heading says.
+/// Parts of the line of a heading.
 pub(crate) struct Title<'t> {
     pub(crate) todo: Option<Todo<'t>>,
     pub(crate) priority: Option<&'t [u8]>,
     pub(crate) commented: bool,
     pub(crate) title: &'t [u8],
     pub(crate) tags: Vec<&'t [u8]>,
-    /// What stands between the first colon of the tags and the last.
+    /// Bytes between the first colon of the tags and the last.
     pub(crate) tag_group: &'t [u8],
 }
 
@@ -209,7 +209,7 @@ pub(crate) fn title<'t>(behind_stars: &'t [u8], words: &TodoWords<'t>) -> Title<
     said
 }
 
-/// The same, the tags not taken apart.
+/// Splits the line into its parts; the tags are not taken apart.
 fn parts<'t>(behind_stars: &'t [u8], words: &TodoWords<'t>) -> Title<'t> {
     let mut rest = skip_blanks(behind_stars);
     let end = memchr::memchr(b' ', rest);
@@ -277,7 +277,7 @@ impl<'t> LoggedWord<'t> {
     }
 }
 
-/// What `(w@/!)` says behind a keyword: the log of entering it and of leaving it.
+/// Reads `(w@/!)` behind a keyword: the log of entering it and of leaving it.
 fn log_marks(word: &[u8]) -> (Option<LogKind>, Option<LogKind>) {
     let open = memchr::memchr(b'(', word).filter(|_| word.ends_with(b")"));
     let Some(open) = open else { return (None, None) };

@@ -2,18 +2,18 @@
 
 use crate::text::{Span, is_blank, rfind_pair, skip_blanks};
 
-/// What the first line of an item says. Spans are in that line.
+/// Parts of the first line of an item. Spans are in that line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ItemLine {
     /// The bullet with the blanks behind it.
     pub(crate) bullet: Span,
-    /// What stands in `[@5]`.
+    /// Value of `[@5]`.
     pub(crate) counter: Option<Span>,
     /// `[ ]`, `[X]` or `[-]`.
     pub(crate) checkbox: Option<Span>,
-    /// What stands before ` :: `, of an item that is not numbered.
+    /// Text before ` :: `, of an item that is not numbered.
     pub(crate) tag: Option<Span>,
-    /// Where the text begins, but for blanks.
+    /// Beginning of the text, behind blanks.
     pub(crate) body: usize,
 }
 
@@ -55,7 +55,7 @@ fn blanks_from(line: &[u8], at: usize) -> usize {
     line.len() - skip_blanks(&line[at..]).len()
 }
 
-/// Where the value of `[@5]`, `[@start:5]`, `[@b]` begins and ends, and where the counter ends.
+/// Returns the beginning and the end of the value of `[@5]`, `[@start:5]` or `[@b]`, and the end of the counter.
 fn counter(bytes: &[u8]) -> Option<(usize, usize, usize)> {
     let inner = bytes.strip_prefix(b"[@")?;
     let rest = inner.strip_prefix(b"start:").unwrap_or(inner);

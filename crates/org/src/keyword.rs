@@ -31,7 +31,7 @@ const DUAL: &[&str] = &["CAPTION", "RESULTS"];
 pub struct Keyword<'t> {
     /// The key as written.
     pub key: &'t [u8],
-    /// What follows the colon, without blanks around it.
+    /// Text behind the colon, without blanks around it.
     pub value: &'t [u8],
     /// The line, from 1.
     pub line: usize,

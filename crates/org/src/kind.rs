@@ -4,7 +4,7 @@
 
 macro_rules! types {
     ($($(#[$doc:meta])* $variant:ident $name:literal,)*) => {
-        /// What a node is.
+        /// Type of a node.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[non_exhaustive]
         pub enum Type {
@@ -24,7 +24,7 @@ macro_rules! types {
 types! {
     /// The whole text.
     OrgData "org-data",
-    /// What stands between a headline, or the beginning, and the next headline.
+    /// Text between a headline, or the beginning, and the next headline.
     Section "section",
     /// A headline and all below it.
     Headline "headline",

@@ -39,7 +39,7 @@ pub(crate) fn is_clock(line: &[u8]) -> bool {
     strip_prefix_any_case(skip_blanks(line), b"clock:").is_some()
 }
 
-/// What follows `#+`.
+/// Returns the text behind `#+`.
 pub(crate) fn after_mark(line: &[u8]) -> Option<&[u8]> {
     skip_blanks(line).strip_prefix(b"#+")
 }

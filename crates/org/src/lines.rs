@@ -8,7 +8,7 @@ use crate::text::{Span, is_blank};
 /// and printed, and belongs to no element.
 pub(crate) const MAX_TEXT: usize = 0xffff_fff0;
 
-/// What a line could begin, by itself alone.
+/// Class of a line: the element that it could begin, by itself alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Class {
     /// Nothing but blanks.
@@ -45,7 +45,7 @@ pub(crate) enum Class {
     Star,
 }
 
-/// Where each line begins. A line ends with `\n`, with `\r\n`, or at the end of the text.
+/// Beginnings of the lines. A line ends with `\n`, with `\r\n`, or at the end of the text.
 #[derive(Clone, Debug)]
 pub(crate) struct Lines<'t> {
     source: &'t [u8],
@@ -96,7 +96,7 @@ impl<'t> Lines<'t> {
         self.starts.get(index).map_or(self.source.len(), |start| widen(*start))
     }
 
-    /// What the line could begin; behind the last line, nothing.
+    /// Returns the class of a line; behind the last line, that of an empty one.
     pub(crate) fn class(&self, index: usize) -> Class {
         self.classes.get(index).copied().unwrap_or(Class::Blank)
     }
@@ -139,7 +139,7 @@ impl<'t> Lines<'t> {
     }
 }
 
-/// What the line could begin. The line has no line end.
+/// Returns the class of a line without its line end.
 fn classify(line: &[u8]) -> Class {
     let Some(indent) = line.iter().position(|byte| !is_blank(*byte)) else { return Class::Blank };
     let inner = &line[indent..];

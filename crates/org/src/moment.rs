@@ -1,18 +1,23 @@
 //! Moments of the calendar, to the minute, as timestamps name them: no zone, no clock. Who needs the present is told it.
 
+use bridle_sexp::civil_date::{civil_from_days, days_from_civil};
+
 use crate::object::is_date;
 use crate::text::skip_blanks;
 
 /// Minutes of a day.
 const DAY_MINUTES: i64 = 24 * 60;
 
-/// The names of days as Org writes them; day 0 of the count was a Wednesday.
-const DAY_NAMES: [&str; 7] = ["Wed", "Thu", "Fri", "Sat", "Sun", "Mon", "Tue"];
+/// Names of days as Org writes them; the first day of 1970 was a Thursday.
+const DAY_NAMES: [&str; 7] = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"];
+
+/// Years that are calculated with: more than a timestamp can name, and few enough not to overflow.
+const MAX_YEARS: i64 = 1_000_000;
 
 /// A minute of the calendar, in the years that a timestamp can name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Moment {
-    /// Minutes since the first of March of the year 0.
+    /// Minutes since 1970.
     minutes: i64,
 }
 
@@ -27,6 +32,12 @@ pub(crate) enum ShiftUnit {
 }
 
 impl Moment {
+    /// Returns the minute of a time in milliseconds since 1970, in UTC.
+    #[must_use]
+    pub fn of_unix_ms(unix_ms: i64) -> Self {
+        Self { minutes: unix_ms.div_euclid(60_000) }
+    }
+
     /// Reads the date of a timestamp, and its time of day if it has one: `[2026-11-15 Sun 23:10]`, with brackets or without.
     /// Days and months that the calendar does not have count into the next month or year, as they do for Org.
     #[must_use]
@@ -42,29 +53,20 @@ impl Moment {
 
     /// The moment so many minutes behind the beginning of a day; months and days may be any number.
     fn civil([year, month, day]: [i64; 3], minutes: i64) -> Option<Self> {
-        // Years that begin in March, so that leap days come last.
-        let months = year.checked_mul(12)?.checked_add(month)?.checked_sub(3)?;
-        let (year, month) = (months.div_euclid(12), months.rem_euclid(12));
-        let days = year
-            .checked_mul(365)?
-            .checked_add(year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400))?
-            .checked_add((153 * month + 2) / 5)?
-            .checked_add(day - 1)?;
+        let months = year.checked_mul(12)?.checked_add(month)?.checked_sub(1)?;
+        let (year, month) = (months.div_euclid(12), months.rem_euclid(12) + 1);
+        if !(-MAX_YEARS..=MAX_YEARS).contains(&year) {
+            return None;
+        }
+        let days = days_from_civil(year, month, 1).checked_add(day - 1)?;
         let moment = Self { minutes: days.checked_mul(DAY_MINUTES)?.checked_add(minutes)? };
         (1..=9999).contains(&moment.date()[0]).then_some(moment)
     }
 
     /// Year, month and day.
     fn date(self) -> [i64; 3] {
-        let days = self.minutes.div_euclid(DAY_MINUTES);
-        let (era, day_of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));
-        let year_of_era =
-            (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-        let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-        let month = (5 * day_of_year + 2) / 153;
-        let day = day_of_year - (153 * month + 2) / 5 + 1;
-        let year = era * 400 + year_of_era + i64::from(month >= 10);
-        [year, if month < 10 { month + 3 } else { month - 9 }, day]
+        let (year, month, day) = civil_from_days(self.minutes.div_euclid(DAY_MINUTES));
+        [year, month, day]
     }
 
     fn minute_of_day(self) -> i64 {

@@ -55,7 +55,7 @@ impl Objects {
         &self.nodes
     }
 
-    /// How many objects the one of that number has inside it, those further in included.
+    /// Counts the objects inside the one of that number, those further in included.
     #[must_use]
     pub fn inside(&self, index: usize) -> usize {
         self.nodes.get(index).map_or(0, |node| widen(node.next).saturating_sub(index + 1))
@@ -72,7 +72,7 @@ pub struct Scratch {
     brackets: Pairs,
 }
 
-/// Which objects may be in a container.
+/// Set of the objects that may be in a container.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Set(u32);
 
@@ -149,7 +149,7 @@ struct Frame {
     set: Set,
     /// The object that it is the inside of.
     node: Option<usize>,
-    /// Where to go on outside, behind the object.
+    /// Place behind the object at which the container outside goes on.
     resume: usize,
 }
 
@@ -165,13 +165,13 @@ struct Found {
 struct Reader<'r> {
     /// All of the text up to the end of the container: offsets are those of the text.
     text: &'r [u8],
-    /// Where the container begins.
+    /// Beginning of the container.
     start: usize,
     radio: Option<&'r Radio>,
     scratch: &'r mut Scratch,
 }
 
-/// Where the title of a headline is.
+/// Returns the span of the title of a headline.
 pub(crate) fn title_span(tree: &Tree<'_>, node: &Node) -> Span {
     let line = line_from(tree, node.span().start);
     let level = heading_level(line).unwrap_or(0);
@@ -180,7 +180,7 @@ pub(crate) fn title_span(tree: &Tree<'_>, node: &Node) -> Span {
     Span { start, end: start + title.len() }
 }
 
-/// Where the tag of an item is.
+/// Returns the span of the tag of an item.
 pub(crate) fn tag_span(tree: &Tree<'_>, node: &Node) -> Option<Span> {
     let start = node.span().start;
     let line = line_from(tree, start);
@@ -278,8 +278,8 @@ impl Reader<'_> {
         self.scratch.frames = frames;
     }
 
-    /// What stands around the keys of a citation, or around the key of a reference, is read too, in order. Returns where
-    /// to go on.
+    /// Reads the text around the keys of a citation, or around the key of a reference, in order. Returns the place
+    /// at which to go on.
     fn around(&mut self, found: &Found, index: usize, frames: &mut Vec<Frame>) -> usize {
         let [before, behind] = match found.kind {
             Type::Citation => self.around_keys(found),
@@ -322,7 +322,7 @@ impl Reader<'_> {
     }
 }
 
-/// Where the text of the cell ends that begins at `at`, and where the cell does.
+/// Returns the end of the text of the cell that begins at `at`, and the end of the cell.
 fn cell_end(whole: &[u8], at: usize, row_end: usize) -> (usize, usize) {
     // Empty cells follow one another in rows that are made to be slow on, and a search has a price.
     if whole[at] == b'|' {

@@ -20,7 +20,7 @@ use closers::Closers;
 use list::{Bullet, Structure};
 use outline::Outline;
 
-/// What is expected next in a container.
+/// Kind of element that is expected next in a container.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mode {
     /// A section, then headlines.
@@ -47,15 +47,15 @@ struct Frame {
     mode: Mode,
     /// The list whose item this is.
     list: Option<Structure>,
-    /// Where the first element begins when that is not the beginning of a line.
+    /// Beginning of the first element when that is not the beginning of a line.
     inside_line: Option<usize>,
 }
 
-/// What to do behind an element.
+/// Element that was read, and the place at which to go on.
 struct Parsed {
     /// The line where the next element begins.
     behind: usize,
-    /// What is inside it, still to be read.
+    /// Contents, still to be read.
     contents: Option<Frame>,
     kind: Type,
 }
@@ -93,7 +93,7 @@ pub(crate) fn parse(lines: &Lines<'_>) -> Vec<Node> {
     parser.nodes
 }
 
-/// Where an element stands: the first of its affiliated keywords, itself, and the limit of what it is in.
+/// Place of an element: the first of its affiliated keywords, itself, and the limit of its container.
 #[derive(Clone, Copy)]
 struct Place {
     origin: usize,

@@ -53,7 +53,7 @@ impl<'t> Positions<'t> {
         crate::lines::widen(before + self.begin_in(step * STEP, offset)) + 1
     }
 
-    /// How many characters begin from `start` to before `end`.
+    /// Counts the characters that begin from `start` to before `end`.
     fn begin_in(&self, start: usize, end: usize) -> u32 {
         let counts = (start..end).filter(|at| self.begins(*at)).count();
         crate::lines::narrow(counts)

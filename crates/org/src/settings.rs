@@ -30,7 +30,7 @@ pub struct Preset<'t> {
 /// Settings of a text.
 #[derive(Clone, Debug, Default)]
 pub struct Settings<'t> {
-    /// What holds where the text sets nothing else.
+    /// Settings that hold where the text sets nothing else.
     pub(crate) preset: Preset<'t>,
     pub(crate) words: TodoWords<'t>,
     /// Whether every second level is left out: `#+STARTUP: odd`.
@@ -39,7 +39,7 @@ pub struct Settings<'t> {
     pub(crate) abbreviations: Vec<(&'t [u8], &'t [u8])>,
     /// Highest, lowest and default priority: `#+PRIORITIES: A C B`.
     priorities: Option<[u8; 3]>,
-    /// What is a link wherever it is read.
+    /// Radio targets: their texts are links wherever they are read.
     pub(crate) radio: Option<Radio>,
     /// All keywords, those of setup files where they are named.
     keywords: Vec<Keyword<'t>>,
@@ -108,7 +108,7 @@ impl<'t> Settings<'t> {
         self.values("CATEGORY").next()
     }
 
-    /// Where archived subtrees go: `#+ARCHIVE:`, of several the first.
+    /// Returns the place that archived subtrees go to: `#+ARCHIVE:`, of several the first.
     #[must_use]
     pub fn archive(&self) -> Option<&'t [u8]> {
         self.values("ARCHIVE").next()

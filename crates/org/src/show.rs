@@ -21,17 +21,17 @@ pub enum Count {
 /// One node as it is shown.
 #[derive(Clone, Debug)]
 pub struct Shown<'t> {
-    /// How many nodes it is in.
+    /// Number of nodes around the node.
     pub depth: usize,
     /// The node.
     pub node: Node,
     /// All of it, as it is counted.
     pub span: Span,
-    /// What is inside it, as it is counted.
+    /// Contents, as they are counted.
     pub contents: Option<Span>,
     /// Behind its affiliated keywords, as it is counted.
     pub after_affiliated: usize,
-    /// What it says.
+    /// Facts about the node.
     pub facts: Vec<(&'static str, Fact<'t>)>,
 }
 

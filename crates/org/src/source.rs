@@ -18,7 +18,7 @@ pub struct SourceBlock<'t> {
     pub language: Option<&'t [u8]>,
     /// Switches such as `-n 10 -r`.
     pub switches: Option<&'t [u8]>,
-    /// What follows language and switches.
+    /// Text behind language and switches.
     pub parameters: Option<&'t [u8]>,
     /// The keywords above the block that belong to it, in order.
     pub affiliated: Vec<Keyword<'t>>,
@@ -102,8 +102,8 @@ pub(crate) fn header(rest: &[u8]) -> Header<'_> {
     Header { language, switches: some(&rest[..rest.len() - tail.len()]), parameters: some(tail) }
 }
 
-/// What follows one switch: `-l "format"`, `-i`, `-k`, `-r`, `-n 10`, `+n 10`. Org wants no blank behind
-/// one, and neither does this.
+/// Returns the text behind one switch: `-l "format"`, `-i`, `-k`, `-r`, `-n 10`, `+n 10`. Org wants no blank behind
+/// a switch, and neither does this.
 fn switch(bytes: &[u8]) -> Option<&[u8]> {
     let inner = skip_spaces(bytes);
     if inner.len() == bytes.len() {

@@ -18,17 +18,18 @@ impl Span {
     }
 }
 
-/// Where `inner`, a part of `outer`, begins in it.
+/// Returns the beginning of `inner`, a part of `outer`, in it.
 pub(crate) fn offset_in(outer: &[u8], inner: &[u8]) -> usize {
     inner.as_ptr().addr().saturating_sub(outer.as_ptr().addr())
 }
 
-/// Where the two bytes first stand side by side. For so short a pattern, setting up a search costs more than this.
+/// Returns the first place at which the two bytes stand side by side. For so short a pattern, setting up a search
+/// costs more than this.
 pub(crate) fn find_pair(bytes: &[u8], first: u8, second: u8) -> Option<usize> {
     memchr::memchr_iter(first, bytes).find(|at| bytes.get(at + 1) == Some(&second))
 }
 
-/// Where they last do.
+/// Returns the last place at which the two bytes stand side by side.
 pub(crate) fn rfind_pair(bytes: &[u8], first: u8, second: u8) -> Option<usize> {
     memchr::memrchr_iter(first, bytes).find(|at| bytes.get(at + 1) == Some(&second))
 }
@@ -65,7 +66,7 @@ pub(crate) fn word(bytes: &[u8]) -> &[u8] {
     &bytes[..bytes.iter().take_while(|byte| !is_space(**byte)).count()]
 }
 
-/// What follows `prefix`, whatever its case.
+/// Returns the text behind `prefix`, whatever its case.
 pub(crate) fn strip_prefix_any_case<'t>(bytes: &'t [u8], prefix: &[u8]) -> Option<&'t [u8]> {
     let (start, rest) = bytes.split_at_checked(prefix.len())?;
     start.eq_ignore_ascii_case(prefix).then_some(rest)

@@ -28,7 +28,7 @@ pub struct Node {
     pub(crate) after_affiliated: u32,
     /// The first node behind all that are inside this one.
     pub(crate) next: u32,
-    /// What it is.
+    /// Type of the node.
     pub kind: Type,
 }
 
@@ -62,14 +62,14 @@ impl Node {
         Span { start: widen(self.begin), end: widen(self.end) }
     }
 
-    /// What is between its marks; nothing where it can have no contents, or has none.
+    /// Returns the span between the marks of the node; nothing where it can have no contents, or has none.
     #[must_use]
     pub fn contents(&self) -> Option<Span> {
         (self.contents_begin != NONE)
             .then(|| Span { start: widen(self.contents_begin), end: widen(self.contents_end) })
     }
 
-    /// Where it begins without its affiliated keywords.
+    /// Returns the beginning of the node without its affiliated keywords.
     #[must_use]
     pub fn after_affiliated(&self) -> usize {
         widen(self.after_affiliated)
@@ -132,7 +132,7 @@ impl<'t> Tree<'t> {
         self.whole
     }
 
-    /// What the text says about itself: keywords of progress, tags, link abbreviations.
+    /// Returns the settings of the text: keywords of progress, tags, link abbreviations.
     #[must_use]
     pub fn settings(&self) -> &Settings<'t> {
         &self.settings
@@ -161,7 +161,7 @@ impl<'t> Tree<'t> {
         (0..self.nodes.len()).map(NodeId)
     }
 
-    /// How many nodes the one of that number has inside it, those further in included.
+    /// Counts the nodes inside the one of that number, those further in included.
     #[must_use]
     pub fn inside(&self, index: usize) -> usize {
         self.nodes.get(index).map_or(0, |node| widen(node.next).saturating_sub(index + 1))

@@ -1,5 +1,5 @@
-//! What a caller hands to [`RecordStore::commit`](crate::RecordStore::commit): drafts of records and the small
-//! tables that must change in the same transaction. Plain data, checked when it is committed.
+//! Input of [`RecordStore::commit`](crate::RecordStore::commit): new records and the small tables that must change in
+//! the same transaction. Plain data, checked when it is committed.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -17,8 +17,8 @@ pub fn valid_session_name(name: &str) -> bool {
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte))
 }
 
-/// What is kept together or not at all. One batch of one session, usually; the store commits many
-/// appends in one transaction.
+/// Records and tables that are kept together or not at all. Usually one batch of one session; the store commits
+/// many appends in one transaction.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RecordAppend {
     /// A session that begins with this append.
@@ -34,9 +34,9 @@ pub struct RecordAppend {
     pub closed: Vec<(Box<str>, u64)>,
     /// The state of the session as it is after these drafts.
     pub checkpoint: Option<StateCheckpoint>,
-    /// When the session wants to be woken next.
+    /// Time at which the session wants to be woken next.
     pub wake: Option<WakeTime>,
-    /// What of somebody's budget is used up with it.
+    /// Budget that is used up with the append.
     pub spent: Option<Box<BudgetUse>>,
 }
 
@@ -63,15 +63,15 @@ pub struct NewRecord {
     pub at: i64,
     /// The record it follows from.
     pub cause: RecordCause,
-    /// Who made it happen: mostly the engine itself.
+    /// Principal who caused the record: mostly the engine itself.
     pub principal: Cow<'static, str>,
-    /// What it is.
+    /// Kind of the record.
     pub kind: &'static str,
-    /// What it says, as canonical S-expression text.
+    /// Body, as canonical S-expression text.
     pub body: String,
     /// By which the message that it is will be known. Only one that is numbered can have it.
     pub receipt: Option<MessageReceipt>,
-    /// What of its body is kept with another draft alone.
+    /// Part of the body that is kept with another record alone.
     pub shared: Option<SharedPart>,
 }
 
@@ -98,21 +98,21 @@ impl NewRecord {
         }
     }
 
-    /// The same, numbered in the stream of its session.
+    /// Numbers the record in the stream of its session.
     #[must_use]
     pub fn numbered(mut self, seq: u64) -> Self {
         self.seq = Some(seq);
         self
     }
 
-    /// The same, known by a receipt.
+    /// Adds the receipt of the message that the record admits.
     #[must_use]
     pub fn known_by(mut self, receipt: MessageReceipt) -> Self {
         self.receipt = Some(receipt);
         self
     }
 
-    /// The same, with a cause.
+    /// Sets the cause.
     #[must_use]
     pub fn caused_by(mut self, cause: RecordCause) -> Self {
         self.cause = cause;
@@ -124,17 +124,17 @@ impl NewRecord {
 /// of it, unless the other one is forgotten: then both are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SharedPart {
-    /// Where it begins in this body, in bytes.
+    /// Beginning of the part in this body, in bytes.
     pub from: usize,
     /// The other one: a later draft of the same append and session, by its index, that shares nothing.
     pub with: usize,
-    /// Where it begins there.
+    /// Beginning of the part in the other body, in bytes.
     pub at: usize,
-    /// How many bytes it has.
+    /// Length of the part in bytes.
     pub bytes: usize,
 }
 
-/// What a record follows from.
+/// Record that another one follows from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RecordCause {
     /// Nothing that is recorded.
@@ -145,8 +145,8 @@ pub enum RecordCause {
     Earlier(usize),
 }
 
-/// That a message was admitted: sent again, it gets the same answer. Both hashes are kept masked, so
-/// that they tell nothing once their record or its session is forgotten.
+/// Proof that a message was admitted: sent again, it gets the same answer. Both hashes are kept masked, so that
+/// they tell nothing once their record or its session is forgotten.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MessageReceipt {
     /// Hash of who sent which message: principal, client and id.
@@ -162,7 +162,7 @@ pub struct NewOpenEffect {
     pub session: Box<str>,
     /// Its id within the session.
     pub effect: u64,
-    /// When to give up, if ever, in milliseconds since the epoch.
+    /// Deadline of the effect, in milliseconds since the epoch.
     pub deadline: Option<i64>,
 }
 
@@ -175,7 +175,7 @@ pub struct StateCheckpoint {
     pub state: String,
 }
 
-/// When a session wants to be woken next.
+/// Time at which a session wants to be woken next.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WakeTime {
     /// The session.

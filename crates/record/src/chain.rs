@@ -6,7 +6,7 @@ use crate::record::RecordHash;
 /// Keeps these hashes apart from every other use of BLAKE3. Not a secret.
 const DOMAIN: &[u8; 32] = b"bridle: the chain, version 2    ";
 
-/// Who a session is: every one of its records vouches for it.
+/// Identity of a session: every one of its records vouches for it.
 #[derive(Clone, Copy)]
 pub(crate) struct SessionIdentity([u8; 32]);
 

@@ -9,22 +9,22 @@ use ring::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, NONCE_LEN, Nonce, Tag, Unb
 use crate::error::StoreError;
 
 /// Bytes of a salt: nobody guesses 128 bits.
-pub const SALT: usize = 16;
+pub const SALT_BYTES: usize = 16;
 
 /// Bytes that sealing adds.
-pub const TAG: usize = 16;
+pub const TAG_BYTES: usize = 16;
 
 /// Bytes that are masked together: two hashes.
-pub const MASK: usize = 64;
+pub const MASK_BYTES: usize = 64;
 
 /// Random bytes that belong to one text. All zero once that is forgotten.
-pub type Salt = [u8; SALT];
+pub type Salt = [u8; SALT_BYTES];
 
 /// The key of a session. All zero once the session is forgotten.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SessionKey([u8; 32]);
 
-/// What a text is, so that none can stand in another's place.
+/// Kind of a sealed text, so that none can stand in another's place.
 #[derive(Clone, Copy)]
 pub enum SealLabel {
     /// Body of a record.
@@ -43,7 +43,7 @@ pub enum SealLabel {
     OverlayText = 7,
 }
 
-/// Where a text stands: what it is, its number, its salt.
+/// Place of a sealed text: its kind, number and salt.
 #[derive(Clone, Copy)]
 pub struct SealPlace<'a> {
     /// Kind of the text.
@@ -109,8 +109,8 @@ impl SessionKey {
 
     /// Hides two hashes, or shows them again. Nothing tells whether they were changed meanwhile: that
     /// is for what may be wrong without harm.
-    pub fn mask(&self, place: SealPlace<'_>, hashes: &mut [u8; MASK]) {
-        let mut mask = [0; MASK];
+    pub fn mask(&self, place: SealPlace<'_>, hashes: &mut [u8; MASK_BYTES]) {
+        let mut mask = [0; MASK_BYTES];
         blake3::Hasher::new_keyed(&self.0).update(&place.bytes()).finalize_xof().fill(&mut mask);
         for (byte, mask) in hashes.iter_mut().zip(mask) {
             *byte ^= mask;
@@ -125,8 +125,8 @@ impl SessionKey {
 }
 
 impl SealPlace<'_> {
-    fn bytes(&self) -> [u8; 1 + 8 + SALT] {
-        let mut bytes = [0; 1 + 8 + SALT];
+    fn bytes(&self) -> [u8; 1 + 8 + SALT_BYTES] {
+        let mut bytes = [0; 1 + 8 + SALT_BYTES];
         bytes[0] = self.label as u8;
         bytes[1..9].copy_from_slice(&self.number.to_le_bytes());
         bytes[9..].copy_from_slice(self.salt);
@@ -141,7 +141,7 @@ fn nonce() -> Nonce {
 
 /// Whether a salt was destroyed.
 pub fn is_destroyed(salt: &Salt) -> bool {
-    *salt == [0; SALT]
+    *salt == [0; SALT_BYTES]
 }
 
 /// Returns random bytes from the system.

@@ -5,26 +5,23 @@
 //! neighbors still fit: it says which hash stood before the first, and passes for the last. A `compaction`
 //! record at the end of the chain vouches for it in the same transaction, so that nobody can put another in its
 //! place unnoticed. With the records go their salts, receipts and blobs, and with the last record of a forgotten
-//! session everything that was known of it. Called by the daemon's keeper step by step, between commits, and by
+//! session everything that was known of it. Called by the daemon's record writer step by step, between commits, and by
 //! commands while no daemon runs. Decision 0011 says why.
 
 pub(crate) mod apply;
 mod plan;
-pub(crate) mod span;
 
 use std::collections::HashSet;
 use std::fs;
 
 use self::plan::{CompactionStep, RemovableRun};
 use crate::append::NewRecord;
+use crate::database;
 use crate::error::StoreError;
 use crate::fault;
 use crate::forget::ForgetRequest;
-use crate::schema::{self, GUARDS, NO_GUARDS};
-use crate::store::{CommitBatch, RecordStore};
-
-/// Kind of the record that stands in the place of others.
-pub const COMPACTED: &str = "compacted";
+use crate::schema::{DROP_GUARD_TRIGGERS, GUARD_TRIGGERS};
+use crate::writer::{CommitBatch, RecordStore};
 
 /// Kind of the daemon's record that vouches for those.
 pub const COMPACTION: &str = "compaction";
@@ -49,20 +46,20 @@ pub struct Compaction {
 /// Result of compacting.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub struct CompactionReport {
-    /// How many records were taken away.
+    /// Records that were taken away.
     pub records: u64,
-    /// How many `compacted` records stand in their place.
+    /// `compacted` records that stand in their place.
     pub runs: u64,
-    /// How many sessions nothing is known of any more.
+    /// Sessions of which nothing is left.
     pub sessions: u64,
     /// Size of the record's files before, in bytes.
     pub bytes_before: u64,
-    /// The same after.
+    /// Bytes of the files afterwards.
     pub bytes_after: u64,
 }
 
 impl Compaction {
-    /// What was done so far.
+    /// Returns the report of the steps so far.
     #[must_use]
     pub fn report(&self) -> CompactionReport {
         self.report
@@ -74,7 +71,7 @@ impl RecordStore {
     ///
     /// # Errors
     ///
-    /// What was done by then stays done; it can be begun again at any time.
+    /// Steps that are done stay done; compacting can be begun again at any time.
     pub fn compact(&mut self, by: &ForgetRequest) -> Result<CompactionReport, StoreError> {
         let mut compaction = Compaction::default();
         while self.compact_step(&mut compaction, by)? {}
@@ -118,12 +115,12 @@ impl RecordStore {
             // Everything is to be found in one table alone.
             batch.settle()?;
             let connection = batch.connection();
-            connection.execute_batch(NO_GUARDS)?;
+            connection.execute_batch(DROP_GUARD_TRIGGERS)?;
             for run in &plan.runs {
                 apply::replace(connection, run, by)?;
                 fault::point("store.compact");
             }
-            connection.execute_batch(GUARDS)?;
+            connection.execute_batch(GUARD_TRIGGERS)?;
             vouch(batch, &plan.runs, by)
         });
         // Whatever the writer remembers of sessions may be gone.
@@ -189,8 +186,8 @@ impl RecordStore {
     /// Size of the record's files, in bytes.
     #[must_use]
     pub fn file_bytes(&self) -> u64 {
-        let path = self.dir().join(schema::FILE);
-        let files = schema::companions(&path);
+        let path = self.dir().join(database::RECORD_FILE);
+        let files = database::companions(&path);
         files.filter_map(|file| fs::metadata(file).ok()).map(|file| file.len()).sum()
     }
 }

@@ -9,11 +9,14 @@ use std::time::Duration;
 
 use crate::error::StoreError;
 
-/// What SQLite appends to the name for the files that it keeps beside.
+/// Name of the file in the state directory. SQLite puts `-wal` and `-shm` beside it.
+pub const RECORD_FILE: &str = "record.db";
+
+/// Suffixes of the files that SQLite keeps beside a database.
 const COMPANIONS: &[&str] = &["", "-wal", "-shm"];
 
-/// How long to wait for another process that holds a lock: it commits in milliseconds, unless it hangs.
-pub const BUSY: Duration = Duration::from_secs(5);
+/// Wait for another process that holds a lock: it commits in milliseconds, unless it hangs.
+pub const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Makes the file if need be, and lets nobody but its owner at it. SQLite gives the files that it
 /// makes beside it the same mode.

@@ -1,19 +1,19 @@
-//! What can go wrong with the record, in one enum. Callers match on [`StoreError::Full`], [`StoreError::Busy`]
-//! and [`StoreError::Refused`]; the rest is for people to read.
+//! Errors of the record, in one enum. Callers match on [`StoreError::Full`], [`StoreError::Busy`] and
+//! [`StoreError::Refused`]; the rest is for people to read.
 
 use std::io;
 use std::path::PathBuf;
 
 use crate::record::{RecordHash, RecordNumber};
 
-/// Why the record could not be opened, read or written.
+/// Reason why the record could not be opened, read or written.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
     /// No space. Nothing of the commit was kept; the same commit works once there is space again.
     #[error("no space left for the record")]
     Full,
-    /// Somebody else holds the record for writing. Nothing was kept; try again.
+    /// Another process holds the record for writing. Nothing was kept; try again.
     #[error("the record is being written by another process")]
     Busy,
     /// One append breaks a rule. Nothing of the commit was kept; the others may be tried without it.
@@ -28,7 +28,7 @@ pub enum StoreError {
     /// There is no record in this directory.
     #[error("no record at `{}`", path.display())]
     Missing {
-        /// Where it would be.
+        /// Path at which it is expected.
         path: PathBuf,
     },
     /// The file is a database, but not a record.
@@ -78,19 +78,19 @@ pub enum StoreError {
     /// No record has this number.
     #[error("no record `{0}`")]
     NoRecord(RecordNumber),
-    /// It is forgotten already.
+    /// The session or record is forgotten already.
     #[error("`{0}` is already forgotten")]
     AlreadyForgotten(Box<str>),
-    /// It belongs to the daemon itself, whose bodies are not sealed.
+    /// The record belongs to the daemon itself, whose bodies are not sealed.
     #[error("`{0}` belongs to the daemon and cannot be forgotten")]
     NotSealed(Box<str>),
-    /// What was read is not what can have been written. `log verify` says where.
+    /// Bytes in the file cannot have been written by this code. `log verify` says where.
     #[error("the record is damaged: {0}")]
     Damaged(Box<str>),
     /// Verifying found a record that is not as it was written.
     #[error(transparent)]
     Broken(#[from] BrokenRecord),
-    /// What is searched for cannot be understood.
+    /// The search text cannot be understood.
     #[error("{0}")]
     Search(&'static str),
     /// The Memex has no such object, or none that may be seen.
@@ -104,7 +104,7 @@ pub enum StoreError {
     Io {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the system.
         #[source]
         source: io::Error,
     },
@@ -134,9 +134,9 @@ pub enum AppendRefusal {
     Seq {
         /// The session.
         session: Box<str>,
-        /// What comes next.
+        /// Number that comes next.
         expected: u64,
-        /// What was handed in.
+        /// Number that was handed in.
         got: u64,
     },
     /// Time does not go backward within a session.
@@ -146,7 +146,7 @@ pub enum AppendRefusal {
         session: Box<str>,
         /// Time of its last record.
         last: i64,
-        /// What was handed in.
+        /// Time that was handed in.
         got: i64,
     },
     /// The cause is not before the record.
@@ -161,7 +161,7 @@ pub enum AppendRefusal {
         /// Index of the draft in its append.
         draft: usize,
     },
-    /// What a body shares is not in the other one.
+    /// The shared part of a body is not in the other body.
     #[error("draft {draft} shares what does not stand in a later draft of its session")]
     Shared {
         /// Index of the draft in its append.
@@ -173,7 +173,7 @@ pub enum AppendRefusal {
     /// A body or a state is larger than any that can be kept.
     #[error("body of `{got}` bytes, expected at most `{limit}`")]
     TooLarge {
-        /// The limit, [`MAX_BODY`](crate::store::MAX_BODY).
+        /// The limit, `MAX_BODY`.
         limit: usize,
         /// Its size in bytes.
         got: usize,
@@ -186,18 +186,18 @@ pub enum AppendRefusal {
 pub struct BrokenRecord {
     /// The record; for one that is missing, the number it had.
     pub number: RecordNumber,
-    /// What is wrong with it.
+    /// Flaw of the record.
     pub flaw: RecordFlaw,
 }
 
-/// What can be wrong with a record.
+/// Flaw of a record.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RecordFlaw {
     /// A column, or who its session is, differs from what was hashed.
     #[error("was edited: its hash does not match")]
     Edited,
-    /// It and its hash were replaced: the next record remembers another hash.
+    /// The record and its hash were replaced: the next record remembers another hash.
     #[error("was replaced: the next record expects hash `{expected}`")]
     Replaced {
         /// The hash that the next record remembers.
@@ -206,7 +206,7 @@ pub enum RecordFlaw {
     /// Its place is empty.
     #[error("is missing")]
     Missing,
-    /// It does not fit the kept head of the chain.
+    /// The record does not match the kept head of the chain.
     #[error("does not match the kept head `{kept}`")]
     NotTheHead {
         /// The hash that was kept elsewhere.
@@ -221,9 +221,9 @@ pub enum RecordFlaw {
     /// Its number in the session does not follow the one before.
     #[error("has seq `{got}` in its session, expected `{expected}`")]
     Seq {
-        /// What would follow.
+        /// Number that would follow.
         expected: u64,
-        /// What it has.
+        /// Number that the record has.
         got: u64,
     },
     /// Its session is unknown, or what is known of it (records, seq, time) differs from what is there.
@@ -232,7 +232,7 @@ pub enum RecordFlaw {
     /// The rows that say which session records are of leave it out, or give it to another one.
     #[error("is not where its session looks for it: the tables of places disagree with the record")]
     Place,
-    /// It stands for records that are gone, and nothing in the chain says that this was done.
+    /// The record stands for records that are gone, and nothing in the chain says that this was done.
     #[error("stands for compacted records, and no `compaction` record vouches for it")]
     Unvouched,
     /// A head that was kept elsewhere is among records that are gone.
@@ -240,7 +240,7 @@ pub enum RecordFlaw {
         "was compacted: a head that was kept before that can no longer be compared; keep a new one"
     )]
     Compacted,
-    /// It was put in where none was written.
+    /// The record was put in where none was written.
     #[error("was added")]
     Added,
     /// The file is damaged where it stands.

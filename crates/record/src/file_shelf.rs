@@ -12,19 +12,20 @@ use std::path::Path;
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
 
 use crate::cipher::{self, Salt, SealLabel, SealPlace, SessionKey};
+use crate::database::{count, int};
 use crate::error::StoreError;
 use crate::fault;
-use crate::schema::{count, int};
 use crate::side_database::{self, SideFileKind};
 
 /// Name of the file in the state directory. SQLite puts `-wal` and `-shm` beside it.
 pub const SHELF_FILE: &str = "files.db";
 
-/// What the file is; its header says `brdf`.
-const KIND: SideFileKind = SideFileKind { file: SHELF_FILE, application: 0x6272_6466, version: 1 };
+/// Kind of the database; its header says `brdf`.
+const DATABASE_KIND: SideFileKind =
+    SideFileKind { file: SHELF_FILE, application: 0x6272_6466, version: 1 };
 
 /// Bytes of a name: nobody finds two files that have the same.
-const NAME: usize = 16;
+const NAME_BYTES: usize = 16;
 
 /// `secret` hides names. A row of `file` goes with its key; `secure_delete` overwrites both.
 const TABLES: &str = "
@@ -48,7 +49,7 @@ CREATE INDEX file_owner ON file (owner);
 CREATE INDEX file_expires ON file (expires);
 ";
 
-/// How much is kept: over any of these, nothing more is taken until something expires.
+/// Limits of the shelf: over any of them, nothing more is taken until something expires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ShelfRoom {
     /// Bytes of one owner.
@@ -62,7 +63,7 @@ pub struct ShelfRoom {
 /// A file to be kept.
 #[derive(Clone, Copy)]
 pub struct NewShelfFile<'f> {
-    /// Whose it is.
+    /// Owner of the file.
     pub owner: &'f str,
     /// The type of its content.
     pub kind: &'f str,
@@ -72,7 +73,7 @@ pub struct NewShelfFile<'f> {
     pub content: &'f [u8],
     /// The present, in milliseconds since 1970.
     pub at: i64,
-    /// When it is destroyed, likewise.
+    /// Time at which the file is destroyed, in milliseconds since 1970.
     pub expires: i64,
 }
 
@@ -85,7 +86,7 @@ impl fmt::Debug for NewShelfFile<'_> {
 
 /// The name of a kept file: 32 hex digits as text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct ShelfFileName([u8; NAME]);
+pub struct ShelfFileName([u8; NAME_BYTES]);
 
 impl ShelfFileName {
     /// Reads a name; `None` if it does not have the form of one.
@@ -93,10 +94,10 @@ impl ShelfFileName {
     pub fn parse(text: &str) -> Option<Self> {
         let digits = text.as_bytes();
         let is_hex = |byte: &u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(byte);
-        if digits.len() != 2 * NAME || !digits.iter().all(is_hex) {
+        if digits.len() != 2 * NAME_BYTES || !digits.iter().all(is_hex) {
             return None;
         }
-        let mut name = [0; NAME];
+        let mut name = [0; NAME_BYTES];
         for (byte, pair) in name.iter_mut().zip(digits.chunks_exact(2)) {
             *byte = u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()?;
         }
@@ -110,7 +111,7 @@ impl fmt::Display for ShelfFileName {
     }
 }
 
-/// What is known of a kept file.
+/// Facts about a kept file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeptFile {
     /// Its name.
@@ -121,14 +122,14 @@ pub struct KeptFile {
     pub bytes: u64,
     /// The SHA-256 of its content.
     pub sha256: [u8; 32],
-    /// When it is destroyed, in milliseconds since 1970.
+    /// Time at which the file is destroyed, in milliseconds since 1970.
     pub expires: i64,
 }
 
-/// What became of a file that was handed in.
+/// Result of putting a file on the shelf.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PutResult {
-    /// It is on the disk.
+    /// The file is on the disk.
     Kept(KeptFile),
     /// There is no room for it now.
     NoRoom,
@@ -153,7 +154,7 @@ impl FileShelf {
     /// # Errors
     /// [`StoreError::Foreign`] and [`StoreError::Newer`] leave the file as it is.
     pub fn open(dir: &Path) -> Result<Self, StoreError> {
-        let connection = side_database::open(dir, KIND, |begun| {
+        let connection = side_database::open(dir, DATABASE_KIND, |begun| {
             let secret: [u8; 32] = cipher::random()?;
             begun.execute_batch(TABLES)?;
             begun.execute("INSERT INTO meta (only, secret) VALUES (1, ?1)", [&secret[..]])?;
@@ -202,10 +203,10 @@ impl FileShelf {
         Ok(PutResult::Kept(KeptFile { name, kind, bytes, sha256, expires }))
     }
 
-    /// What is known of a file of this owner; `None` if there is none, or it has expired.
+    /// Returns the facts about a file of this owner; `None` if there is none, or it has expired.
     ///
     /// # Errors
-    /// When the shelf cannot be read.
+    /// The shelf cannot be read.
     pub fn find(
         &self,
         owner: &str,
@@ -215,10 +216,10 @@ impl FileShelf {
         Ok(self.row(owner, name, at)?.map(|row| row.kept))
     }
 
-    /// The same with the content.
+    /// Returns the facts about a file of this owner, and its content.
     ///
     /// # Errors
-    /// When the shelf cannot be read, or what is there was not written by it.
+    /// The shelf cannot be read, or the content was not sealed by this code.
     pub fn read(
         &self,
         owner: &str,
@@ -238,7 +239,7 @@ impl FileShelf {
     /// Destroys what has expired, and gives its space back; returns how many files that were.
     ///
     /// # Errors
-    /// When the shelf cannot be written; what is over is not handed out all the same.
+    /// The shelf cannot be written; expired files are not handed out all the same.
     pub fn sweep(&mut self, at: i64) -> Result<usize, StoreError> {
         let begun = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let swept = sweep(&begun, at)?;
@@ -261,7 +262,7 @@ impl FileShelf {
         for part in [new.owner.as_bytes(), new.kind.as_bytes(), &new.sha256] {
             hasher.update(&length(part).to_le_bytes()).update(part);
         }
-        let mut name = [0; NAME];
+        let mut name = [0; NAME_BYTES];
         hasher.finalize_xof().fill(&mut name);
         ShelfFileName(name)
     }

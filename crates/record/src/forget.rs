@@ -7,33 +7,33 @@ use std::time::Duration;
 use rusqlite::{OptionalExtension, params};
 
 use crate::append::{NewRecord, RecordCause, StateCheckpoint};
-use crate::cipher::{self, SALT, Salt};
+use crate::cipher::{self, SALT_BYTES, Salt};
+use crate::database::{self, count, int};
 use crate::error::StoreError;
 use crate::fault;
 use crate::record::RecordNumber;
 use crate::record_page;
-use crate::schema::{self, count, int};
-use crate::store::{CommitBatch, RecordStore};
+use crate::writer::{CommitBatch, RecordStore};
 
 /// Kind of the record that says what was forgotten. Its cause is the record, or the session's first.
-pub(crate) const KIND: &str = "forgot";
+pub(crate) const FORGOT_KIND: &str = "forgot";
 
-/// How the body of such a record begins when a whole session was forgotten.
+/// Beginning of the body of a `forgot` record about a whole session.
 pub(crate) const WHOLE_SESSION: &str = "(:session ";
 
-/// How the body of one begins when many were: the numbers of their first records follow.
+/// Beginning of the body about many sessions: the numbers of their first records follow.
 pub(crate) const MANY_SESSIONS: &str = "(:sessions (";
 
 /// Most sessions that one such record names.
 const SESSIONS_PER_RECORD: usize = 256;
 
-/// How the body of one begins when many records were, by their numbers.
+/// Beginning of the body about many records: their numbers follow.
 pub(crate) const MANY_RECORDS: &str = "(:records (";
 
-/// How long to wait for readers of old pages: each reads for milliseconds, and the writer waits.
-const PATIENCE: Duration = Duration::from_secs(1);
+/// Wait for readers of old pages: each reads for milliseconds, and the writer waits.
+const SCRUB_WAIT: Duration = Duration::from_secs(1);
 
-/// Who asks for something to be forgotten, and when.
+/// Principal who asks for something to be forgotten, and the time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ForgetRequest {
     /// The principal.
@@ -42,7 +42,7 @@ pub struct ForgetRequest {
     pub at: i64,
 }
 
-/// What forgetting did.
+/// Result of forgetting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ForgetResult {
     /// The `forgot` record.
@@ -150,9 +150,9 @@ impl RecordStore {
     ///
     /// # Errors
     ///
-    /// When the files cannot be written.
+    /// The files cannot be written.
     pub fn scrub(&mut self) -> Result<bool, StoreError> {
-        self.scrub_waiting(PATIENCE)
+        self.scrub_waiting(SCRUB_WAIT)
     }
 
     /// After opening: a crash may have come between forgetting and wiping.
@@ -186,7 +186,7 @@ impl RecordStore {
         let busy = self
             .connection()
             .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, bool>(0));
-        self.connection().busy_timeout(schema::BUSY)?;
+        self.connection().busy_timeout(database::BUSY_TIMEOUT)?;
         if busy? {
             return Ok(false);
         }
@@ -260,13 +260,13 @@ fn destroy_record(batch: &CommitBatch<'_>, number: RecordNumber) -> Result<(), S
         |row| Ok((row.get(0)?, row.get(1)?)),
     )?;
     let index = usize::try_from(int(number.0) - first).unwrap_or(usize::MAX);
-    let salt: Option<&mut Salt> = salts.as_chunks_mut::<SALT>().0.get_mut(index);
+    let salt: Option<&mut Salt> = salts.as_chunks_mut::<SALT_BYTES>().0.get_mut(index);
     match salt {
         None => return Err(StoreError::Damaged(format!("record `{number}` has no salt").into())),
         Some(salt) if cipher::is_destroyed(salt) => {
             return Err(StoreError::AlreadyForgotten(number.to_string().into()));
         }
-        Some(salt) => *salt = [0; SALT],
+        Some(salt) => *salt = [0; SALT_BYTES],
     }
     connection.execute("UPDATE salt SET salts = ?2 WHERE first = ?1", params![first, salts])?;
     Ok(())
@@ -294,7 +294,7 @@ fn say(
 ) -> Result<RecordNumber, StoreError> {
     batch.connection().execute("UPDATE meta SET unscrubbed = 1", [])?;
     fault::point("store.forget");
-    let draft = NewRecord::new("", KIND, by.at, &by.principal, body)
+    let draft = NewRecord::new("", FORGOT_KIND, by.at, &by.principal, body)
         .caused_by(cause.map_or(RecordCause::None, RecordCause::Number));
     batch.add(&draft)
 }

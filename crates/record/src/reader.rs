@@ -10,18 +10,21 @@ use std::path::Path;
 
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
 
+use crate::chain_ends;
+use crate::database::{count, int};
 use crate::error::StoreError;
+use crate::receipts::RECEIPT_AGE;
 use crate::record::{ChainHead, Record, RecordFilter, RecordHash, RecordNumber};
 use crate::record_page::{self, RawRecord, StoredBody};
-use crate::schema::{self, count, int};
+use crate::schema;
 use crate::session_ranges::{self, SessionRanges};
 use crate::session_tail::{self, SessionTail};
-use crate::store::{self, RECEIPT_AGE};
+use crate::spending::{self, BudgetUse};
 
 pub(crate) use opener::{OpenedBody, RecordOpener};
 
 /// Most records that one call returns, whatever its limit says.
-pub const MAX_PAGE: usize = 4096;
+pub const MAX_PAGE_RECORDS: usize = 4096;
 
 /// A page ends early once its bodies have this many bytes together.
 pub const MAX_PAGE_BYTES: usize = 8 << 20;
@@ -32,18 +35,18 @@ pub struct RecordReader {
     connection: Connection,
 }
 
-/// What is known of a session.
+/// Facts about a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionRow {
     /// Its name.
     pub name: Box<str>,
     /// The principal it belongs to.
     pub owner: Box<str>,
-    /// When it began, in milliseconds since the epoch.
+    /// Time of the first record, in milliseconds since the epoch.
     pub created: i64,
     /// The last number of its stream; 0 if that is empty.
     pub head_seq: u64,
-    /// How many records it has.
+    /// Number of records.
     pub records: u64,
     /// Its last record; 0 if there is none.
     pub last: RecordNumber,
@@ -73,7 +76,7 @@ pub struct LoadedSessionRows {
 pub struct ReceiptRow {
     /// The seq that the message was given.
     pub seq: u64,
-    /// When, in milliseconds since the epoch.
+    /// Time in milliseconds since the epoch.
     pub at: i64,
     /// See [`MessageReceipt::message`](crate::MessageReceipt::message).
     pub message: RecordHash,
@@ -88,7 +91,7 @@ pub struct OpenEffectRow {
     pub effect: u64,
     /// Whether an actuator may have begun.
     pub started: bool,
-    /// When to give up, if ever.
+    /// Deadline of the effect, in milliseconds since the epoch; `None`: it waits for ever.
     pub deadline: Option<i64>,
 }
 
@@ -97,9 +100,9 @@ pub struct OpenEffectRow {
 pub struct WakingSession {
     /// Its name.
     pub session: Box<str>,
-    /// How many effects wait for an outcome.
+    /// Number of effects that wait for an outcome.
     pub open: u64,
-    /// When it wants to be woken.
+    /// Time at which the session wants to be woken.
     pub wake: Option<i64>,
 }
 
@@ -125,9 +128,9 @@ impl RecordReader {
     ///
     /// # Errors
     ///
-    /// When the file cannot be read, as for every call here.
+    /// The file cannot be read, as for every call here.
     pub fn head(&self) -> Result<ChainHead, StoreError> {
-        store::read_head(&self.connection)
+        chain_ends::read_head(&self.connection)
     }
 
     /// Records after a number, in order, at most `limit` or a page. None means there are none: a page
@@ -143,10 +146,10 @@ impl RecordReader {
         limit: usize,
     ) -> Result<Vec<Record>, StoreError> {
         let moment = self.moment()?;
-        let wanted = |raw: &RawRecord<'_>| {
+        let is_wanted = |raw: &RawRecord<'_>| {
             filter.kinds.is_empty() || filter.kinds.iter().any(|kind| kind.as_bytes() == raw.kind)
         };
-        let mut page = RecordPageReader::new(&moment, limit, &wanted);
+        let mut page = RecordPageReader::new(&moment, limit, &is_wanted);
         let (after, to) = (int(after.0), int(filter.to.map_or(u64::MAX, |to| to.0)));
         match &filter.session {
             None => {
@@ -166,7 +169,7 @@ impl RecordReader {
     ///
     /// # Errors
     ///
-    /// When the file cannot be read.
+    /// The file cannot be read.
     pub fn record(&self, number: RecordNumber) -> Result<Option<Record>, StoreError> {
         let moment = self.moment()?;
         let (mut opener, mut found) = (RecordOpener::new(&moment), None);
@@ -182,7 +185,7 @@ impl RecordReader {
     ///
     /// # Errors
     ///
-    /// When the file cannot be read.
+    /// The file cannot be read.
     pub fn last(
         &self,
         kind: &str,
@@ -232,14 +235,14 @@ impl RecordReader {
         if !is_full && let Some(row) = whose.row(&moment)? {
             gaps::fill_end(&mut records, session, after_seq, &row);
         }
-        Ok(gaps::fill(records, session, after_seq, limit.min(MAX_PAGE)))
+        Ok(gaps::fill(records, session, after_seq, limit.min(MAX_PAGE_RECORDS)))
     }
 
     /// All sessions, oldest first, forgotten ones included.
     ///
     /// # Errors
     ///
-    /// When the file cannot be read.
+    /// The file cannot be read.
     pub fn sessions(&self) -> Result<Vec<SessionRow>, StoreError> {
         let moment = self.moment()?;
         let tails = session_tail::all(&moment)?;
@@ -256,7 +259,7 @@ impl RecordReader {
     ///
     /// # Errors
     ///
-    /// When the file cannot be read.
+    /// The file cannot be read.
     pub fn session(&self, name: &str) -> Result<Option<SessionRow>, StoreError> {
         let moment = self.moment()?;
         match SessionChoice::find(&moment, name) {
@@ -302,7 +305,7 @@ impl RecordReader {
     ///
     /// # Errors
     ///
-    /// When the file cannot be read.
+    /// The file cannot be read.
     pub fn open_sessions(&self) -> Result<Vec<WakingSession>, StoreError> {
         let mut statement = self.connection.prepare_cached(
             "SELECT name, (SELECT count(*) FROM open_effect WHERE session = id), wake FROM session
@@ -317,7 +320,17 @@ impl RecordReader {
     }
 
     pub(crate) fn origin(&self) -> Result<RecordHash, StoreError> {
-        store::read_origin(&self.connection)
+        chain_ends::read_origin(&self.connection)
+    }
+
+    /// Returns all uses of budgets that were noted last.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be read.
+    pub fn spendings(&self) -> Result<Vec<BudgetUse>, StoreError> {
+        let moment = self.moment()?;
+        spending::all(&moment)
     }
 
     /// One moment of the record, for several statements.
@@ -330,7 +343,7 @@ impl RecordReader {
 struct RecordPageReader<'a> {
     opener: RecordOpener<'a>,
     limit: usize,
-    wanted: &'a dyn Fn(&RawRecord<'_>) -> bool,
+    is_wanted: &'a dyn Fn(&RawRecord<'_>) -> bool,
     records: Vec<Record>,
     bytes: usize,
 }
@@ -339,15 +352,15 @@ impl<'a> RecordPageReader<'a> {
     fn new(
         moment: &'a Connection,
         limit: usize,
-        wanted: &'a dyn Fn(&RawRecord<'_>) -> bool,
+        is_wanted: &'a dyn Fn(&RawRecord<'_>) -> bool,
     ) -> Self {
-        let limit = limit.min(MAX_PAGE);
-        Self { opener: RecordOpener::new(moment), limit, wanted, records: Vec::new(), bytes: 0 }
+        let limit = limit.min(MAX_PAGE_RECORDS);
+        Self { opener: RecordOpener::new(moment), limit, is_wanted, records: Vec::new(), bytes: 0 }
     }
 
     /// Takes a record if it is wanted, and says whether there is room for another one.
     fn take(&mut self, raw: &RawRecord<'_>) -> Result<ControlFlow<()>, StoreError> {
-        if self.records.len() < self.limit && (self.wanted)(raw) {
+        if self.records.len() < self.limit && (self.is_wanted)(raw) {
             let record = self.opener.record(raw)?;
             self.bytes += record.body.text().map_or(0, str::len);
             self.records.push(record);
@@ -378,7 +391,7 @@ impl SessionChoice {
         Ok(Self { id, last, later: session_ranges::later(connection, id)? })
     }
 
-    /// What is known of it; nothing of the daemon itself.
+    /// Returns the row of the session; nothing for the daemon itself.
     fn row(&self, connection: &Connection) -> Result<Option<SessionRow>, StoreError> {
         let row = connection
             .prepare_cached(concat!(session_columns!(), "WHERE id = ?1 AND id > 0"))?
@@ -408,7 +421,7 @@ impl SessionChoice {
         take: &mut dyn FnMut(&RawRecord<'_>) -> Result<ControlFlow<()>, StoreError>,
     ) -> Result<(), StoreError> {
         let RecordStretch { numbers: range, after_seq } = stretch;
-        let wanted = |raw: &RawRecord<'_>| match (raw.stored, after_seq) {
+        let is_wanted = |raw: &RawRecord<'_>| match (raw.stored, after_seq) {
             (StoredBody::Compacted(_), after) => after.is_none() && range.contains(&raw.number),
             (_, None) => raw.session == self.id,
             (_, Some(after)) => raw.session == self.id && raw.seq > Some(*after),
@@ -418,11 +431,14 @@ impl SessionChoice {
                 session_ranges::runs(numbers.filter(|number| range.contains(number)))
             {
                 let run = first..=last;
-                let done =
-                    record_page::each_reaching(connection, &run, &mut |raw| match wanted(raw) {
+                let done = record_page::each_reaching(
+                    connection,
+                    &run,
+                    &mut |raw| match is_wanted(raw) {
                         true => take(raw),
                         false => Ok(ControlFlow::Continue(())),
-                    })?;
+                    },
+                )?;
                 if done.is_break() {
                     return Ok(done);
                 }
@@ -438,7 +454,7 @@ impl SessionChoice {
     }
 }
 
-/// Which records of a session are wanted.
+/// Records of a session that are to be read: a range of numbers.
 struct RecordStretch {
     /// Those with such numbers.
     numbers: RangeInclusive<i64>,
@@ -466,7 +482,7 @@ impl SessionRow {
         })
     }
 
-    /// The same, with what it wrote since.
+    /// Adds the records that the session wrote since its row was written.
     fn followed_by(self, tail: &SessionTail) -> Self {
         Self {
             head_seq: self.head_seq.max(count(tail.head_seq)),

@@ -1,5 +1,5 @@
-//! What a record is once it is kept, and how records are asked for. Made by the reader; the writer's
-//! side is in `append`. Knows nothing of SQL.
+//! Records as readers get them, their numbers and hashes, and the filter that selects them. The writer's side is in
+//! `append`. Knows nothing of SQL.
 
 use std::fmt;
 
@@ -77,13 +77,13 @@ pub struct Record {
     pub at: i64,
     /// The record it follows from.
     pub cause: Option<RecordNumber>,
-    /// Who made it happen.
+    /// Principal who caused the record.
     pub principal: Box<str>,
-    /// What it is: `signal`, `say`, ...
+    /// Kind of the record: `signal`, `say`, ...
     pub kind: Box<str>,
     /// Version of the kind.
     pub version: u32,
-    /// What it says.
+    /// Body of the record.
     pub body: RecordBody,
     /// Hash of the record before it.
     pub prev: RecordHash,
@@ -91,12 +91,12 @@ pub struct Record {
     pub hash: RecordHash,
 }
 
-/// What a record says, if that can still be known.
+/// Body of a record, as far as it can still be known.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RecordBody {
     /// The text that was handed in.
     Text(String),
-    /// It was forgotten: the key is destroyed, the sealed bytes remain.
+    /// The body was forgotten: the key is destroyed, the sealed bytes remain.
     Erased,
 }
 
@@ -111,7 +111,7 @@ impl RecordBody {
     }
 }
 
-/// Which records are asked for. The default is all of them.
+/// Filter of records. The default is all of them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RecordFilter {
     /// Only those of this session; the empty name is the daemon itself.

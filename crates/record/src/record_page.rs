@@ -1,41 +1,41 @@
-//! A leaf: records that were committed together, one after the other in the bytes of one row. A row for
-//! each record cost two thirds of what sealing and hashing it does. Written by the batch; read by the reader, `verify` and
-//! whoever counts. Knows the bytes and the table, not what records mean.
+//! A page: records that were committed together, one after the other in the bytes of one row. A row for each record
+//! cost two thirds of what sealing and hashing it does. Written by the batch; read by the reader, by `verify` and by
+//! totals. Knows the bytes and the table, not what records mean.
 //!
-//! A record is the length of its fields, the fields, and the hash of those. An absent number is 0, since
-//! none that may be absent is ever 0. All bytes are hostile: anybody may have changed the file.
+//! A record is the length of its fields, the fields, and the hash of those. An absent number is 0, since none that
+//! may be absent is ever 0. All bytes are hostile: anybody may have changed the file.
 
 use std::ops::{ControlFlow, RangeInclusive};
 
 use rusqlite::{Connection, Row, params};
 
 use crate::chain::SessionIdentity;
-use crate::compact::span;
+use crate::compacted_span;
 use crate::error::StoreError;
 use crate::record::RecordHash;
 use crate::varint;
 
 /// Most bytes of a leaf: with its row, a page of the file. A single record that is larger has its own.
-const PAGE: usize = 16_340;
+const PAGE_BYTES: usize = 16_340;
 
 /// Most bytes of a leaf in a commit that does not fill several pages. The next commit begins where it
 /// ended, and what has no room in the rest of a page leaves that empty: so leaves are small.
 const QUARTER: usize = 4000;
 
 /// Bytes of a commit from which on its leaves are pages.
-const SEVERAL: usize = 4 * PAGE;
+const SEVERAL: usize = 4 * PAGE_BYTES;
 
 /// Bytes that a record has besides its fields: their length, and its hash.
-const AROUND: usize = 3 + 32;
+const ENTRY_OVERHEAD_BYTES: usize = 3 + 32;
 
-/// What stands for a body: it itself, the hash of the blob that has it, or what of it is not shared.
-const INLINE: u64 = 0;
-const BLOB: u64 = 1;
-const SHARED: u64 = 2;
+/// Tags of a body: the bytes themselves, the hash of a blob, or the bytes that are not shared.
+const BODY_INLINE: u64 = 0;
+const BODY_BLOB: u64 = 1;
+const BODY_SHARED: u64 = 2;
 /// A record that stands for others, which are gone: what is known of them.
-const COMPACTED: u64 = 3;
+const BODY_COMPACTED: u64 = 3;
 
-/// What a record says of itself besides its body.
+/// Fields of a record besides its body.
 pub(crate) struct RecordFacts<'a> {
     pub(crate) number: u64,
     pub(crate) session: i64,
@@ -67,17 +67,17 @@ impl RecordFields {
 
     /// Goes on with a body of so many bytes, which `write` appends.
     pub(crate) fn inline(&mut self, length: usize, write: impl FnOnce(&mut Vec<u8>)) {
-        self.body(INLINE, length, write);
+        self.body(BODY_INLINE, length, write);
     }
 
-    /// The same with a [`SharedPartPlace`] and the rest of a body.
+    /// Adds a [`SharedPartPlace`] and the rest of a body.
     pub(crate) fn shared(&mut self, length: usize, write: impl FnOnce(&mut Vec<u8>)) {
-        self.body(SHARED, length, write);
+        self.body(BODY_SHARED, length, write);
     }
 
-    /// The same with the span of the records that this one stands for.
+    /// Adds the span of the records that this one stands for.
     pub(crate) fn compacted(&mut self, span: &[u8]) {
-        self.body(COMPACTED, span.len(), |bytes| bytes.extend_from_slice(span));
+        self.body(BODY_COMPACTED, span.len(), |bytes| bytes.extend_from_slice(span));
     }
 
     /// Ends a record that stands for others, which follow the one with this hash. Its fields.
@@ -86,10 +86,10 @@ impl RecordFields {
         &self.0
     }
 
-    /// The same with the hash of the blob that has the body.
+    /// Adds the hash of the blob that has the body.
     pub(crate) fn blob(&mut self, address: RecordHash) {
         let hash = address.as_bytes();
-        self.body(BLOB, hash.len(), |bytes| bytes.extend_from_slice(hash));
+        self.body(BODY_BLOB, hash.len(), |bytes| bytes.extend_from_slice(hash));
     }
 
     fn body(&mut self, place: u64, length: usize, write: impl FnOnce(&mut Vec<u8>)) {
@@ -126,7 +126,7 @@ pub(crate) struct PageWriter {
 impl PageWriter {
     /// The first of a commit with about so many bytes.
     pub(crate) fn new(bytes: usize) -> Self {
-        let room = if bytes < SEVERAL { QUARTER } else { PAGE };
+        let room = if bytes < SEVERAL { QUARTER } else { PAGE_BYTES };
         Self { room, first: 0, records: Vec::with_capacity(room) }
     }
 
@@ -138,7 +138,7 @@ impl PageWriter {
         hash: &RecordHash,
         connection: &Connection,
     ) -> Result<(), StoreError> {
-        if self.records.len() + fields.0.len() + AROUND > self.room {
+        if self.records.len() + fields.0.len() + ENTRY_OVERHEAD_BYTES > self.room {
             self.put(connection)?;
         }
         if self.records.is_empty() {
@@ -167,16 +167,16 @@ pub(crate) enum StoredBody<'a> {
     Blob(&'a [u8]),
     /// A [`SharedPartPlace`], and what of it does not stand in another record.
     Shared(&'a [u8]),
-    /// It stands for records that were compacted: their span, see `compact/span.rs`.
+    /// The record stands for compacted ones: their span, see `compacted_span.rs`.
     Compacted(&'a [u8]),
 }
 
-/// Where the part of a body is that stands in another one.
+/// Place of the part of a body that stands in another body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SharedPartPlace {
-    /// How many records later.
+    /// Distance to the other record, in records.
     pub(crate) later: u64,
-    /// Where it begins in this body, and in the other one.
+    /// Beginnings of the part in this body and in the other one.
     pub(crate) from: usize,
     pub(crate) at: usize,
     pub(crate) bytes: usize,
@@ -226,9 +226,9 @@ pub(crate) struct RawRecord<'a> {
     pub(crate) stored: StoredBody<'a>,
     pub(crate) prev: RecordHash,
     pub(crate) hash: RecordHash,
-    /// What the hash is of.
+    /// Bytes that the hash is of.
     pub(crate) fields: &'a [u8],
-    /// What follows it in its leaf.
+    /// Bytes that follow the record in its page.
     pub(crate) rest: &'a [u8],
 }
 
@@ -237,7 +237,7 @@ impl RawRecord<'_> {
     pub(crate) fn end(&self) -> i64 {
         match self.stored {
             StoredBody::Compacted(span) => {
-                span::end(span).map_or(self.number, |end| end.max(self.number))
+                compacted_span::end(span).map_or(self.number, |end| end.max(self.number))
             }
             _ => self.number,
         }
@@ -248,9 +248,9 @@ impl RawRecord<'_> {
         write_entry(bytes, self.fields, &self.hash);
     }
 
-    /// How many bytes it takes in a leaf.
+    /// Returns the bytes that the record takes in a page.
     pub(crate) fn bytes(&self) -> usize {
-        self.fields.len() + AROUND
+        self.fields.len() + ENTRY_OVERHEAD_BYTES
     }
 }
 
@@ -312,10 +312,10 @@ fn read(bytes: &[u8]) -> Option<(RawRecord<'_>, &[u8])> {
     let (place, after) = varint::read(after)?;
     let (body, prev) = read_bytes(after)?;
     let stored = match place {
-        INLINE => StoredBody::Inline(body),
-        BLOB => StoredBody::Blob(body),
-        SHARED => StoredBody::Shared(body),
-        COMPACTED => StoredBody::Compacted(body),
+        BODY_INLINE => StoredBody::Inline(body),
+        BODY_BLOB => StoredBody::Blob(body),
+        BODY_SHARED => StoredBody::Shared(body),
+        BODY_COMPACTED => StoredBody::Compacted(body),
         _ => return None,
     };
     let [seq, cause] = [seq, cause].map(|number| (number != 0).then_some(number));
@@ -348,12 +348,12 @@ fn read_bytes(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
 }
 
 /// Leaves with records of a range of numbers, the first of them perhaps from before it.
-pub(crate) const WITHIN: &str = "SELECT first, records FROM record
+pub(crate) const PAGES_WITHIN: &str = "SELECT first, records FROM record
     WHERE first >= coalesce((SELECT max(first) FROM record WHERE first <= ?1), 1) AND first <= ?2
     ORDER BY first";
 
 /// All leaves, the last one first.
-const BACKWARD: &str = "SELECT first, records FROM record ORDER BY first DESC";
+const PAGES_BACKWARD: &str = "SELECT first, records FROM record ORDER BY first DESC";
 
 /// The leaf of a row of `first` and `records`.
 pub(crate) fn of_row<'a>(row: &'a Row<'_>) -> Result<(i64, PageRecords<'a>), StoreError> {
@@ -370,7 +370,7 @@ pub(crate) fn each(
     each_of(connection, range, &|raw| range.contains(&raw.number), take)
 }
 
-/// The same, and a record that stands for some of the range though its own number is before that.
+/// Visits the records of a range, and the record before it that stands for some of the range.
 pub(crate) fn each_reaching(
     connection: &Connection,
     range: &RangeInclusive<i64>,
@@ -383,15 +383,15 @@ pub(crate) fn each_reaching(
 fn each_of(
     connection: &Connection,
     range: &RangeInclusive<i64>,
-    wanted: &dyn Fn(&RawRecord<'_>) -> bool,
+    is_wanted: &dyn Fn(&RawRecord<'_>) -> bool,
     take: &mut dyn FnMut(&RawRecord<'_>) -> Result<ControlFlow<()>, StoreError>,
 ) -> Result<ControlFlow<()>, StoreError> {
-    let mut statement = connection.prepare_cached(WITHIN)?;
+    let mut statement = connection.prepare_cached(PAGES_WITHIN)?;
     let mut rows = statement.query(params![range.start(), range.end()])?;
     while let Some(row) = rows.next()? {
         for raw in of_row(row)?.1 {
             let raw = raw?;
-            if wanted(&raw) && take(&raw)?.is_break() {
+            if is_wanted(&raw) && take(&raw)?.is_break() {
                 return Ok(ControlFlow::Break(()));
             }
         }
@@ -404,7 +404,7 @@ pub(crate) fn each_backward(
     connection: &Connection,
     take: &mut dyn FnMut(&RawRecord<'_>) -> Result<ControlFlow<()>, StoreError>,
 ) -> Result<(), StoreError> {
-    let mut statement = connection.prepare_cached(BACKWARD)?;
+    let mut statement = connection.prepare_cached(PAGES_BACKWARD)?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
         let leaf = of_row(row)?.1.collect::<Result<Vec<_>, _>>()?;

@@ -15,32 +15,32 @@ use std::path::{Path, PathBuf};
 use rusqlite::{Connection, OpenFlags};
 
 use crate::append::{NewRecord, RecordAppend};
+use crate::chain_ends;
+use crate::database::{self, BUSY_TIMEOUT, RECORD_FILE, count};
 use crate::error::StoreError;
 use crate::fault;
 use crate::forget::ForgetRequest;
+use crate::open_checks::READY_FOLDER;
 use crate::reader::RecordReader;
 use crate::record::{ChainHead, RecordHash};
-use crate::schema::{self, BUSY, FILE, count};
-use crate::store::{self, RecordStore, StoreOptions};
+use crate::schema;
 use crate::verify::{self, SoundPrefix};
 use crate::version_links;
+use crate::writer::{RecordStore, StoreOptions};
 
 /// Folder in which the new file is built.
-const BUILDING: &str = "record.repairing";
-
-/// The same when the new file is whole.
-const READY: &str = "record.repaired";
+const BUILDING_FOLDER: &str = "record.repairing";
 
 /// Kind of the record that says what was done.
 pub const REPAIRED: &str = "repaired";
 
 /// Numbers in the body of one `forgot` record.
-const MAX_NUMBERS: usize = 1024;
+const MAX_NUMBERS_PER_RECORD: usize = 1024;
 
 /// Result of a repair, or of looking what one would do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RepairReport {
-    /// What is wrong with the record; `None`: nothing that repairing could mend.
+    /// Fault of the record in words; `None`: nothing that a repair could mend.
     pub fault: Option<Box<str>>,
     /// Number and hash of the last record that is kept; number 0 if there is none.
     pub kept: ChainHead,
@@ -52,7 +52,7 @@ pub struct RepairReport {
     pub sessions: u64,
     /// Versions of files that followed from records which are gone.
     pub detached: u64,
-    /// Where the damaged file was put.
+    /// Path to which the damaged file was moved.
     pub aside: Option<PathBuf>,
 }
 
@@ -64,19 +64,11 @@ impl RepairReport {
     }
 }
 
-/// Refuses to open a record of which a repair was interrupted.
-pub(crate) fn check(dir: &Path) -> Result<(), StoreError> {
-    match dir.join(READY).exists() {
-        true => Err(StoreError::RepairInterrupted),
-        false => Ok(()),
-    }
-}
-
 /// Looks what can be kept of a record.
 ///
 /// # Errors
 ///
-/// It is none of bridle's, or of a version that is not known here.
+/// The file is no record of bridle, or has a version that is not known here.
 pub fn inspect(dir: &Path) -> Result<RepairReport, StoreError> {
     Ok(examine(dir)?.1)
 }
@@ -88,20 +80,20 @@ pub fn inspect(dir: &Path) -> Result<RepairReport, StoreError> {
 ///
 /// The record is as it was, or [`StoreError::RepairInterrupted`] says that repairing it again goes on.
 pub fn repair(dir: &Path, by: &ForgetRequest) -> Result<RepairReport, StoreError> {
-    if dir.join(READY).exists() {
+    if dir.join(READY_FOLDER).exists() {
         return finish(dir, by);
     }
     let (old, report) = examine(dir)?;
     if report.fault.is_none() {
         return Ok(report);
     }
-    let building = dir.join(BUILDING);
+    let building = dir.join(BUILDING_FOLDER);
     remove(&building)?;
-    schema::make_private(&building)?;
+    database::make_private(&building)?;
     build(&building, old, &report, by)?;
     fault::point("repair.built");
     sync(&building)?;
-    rename(&building, &dir.join(READY))?;
+    rename(&building, &dir.join(READY_FOLDER))?;
     sync(dir)?;
     fault::point("repair.ready");
     let RepairReport { aside, detached, .. } = finish(dir, by)?;
@@ -125,11 +117,11 @@ fn examine(dir: &Path) -> Result<(Old, RepairReport), StoreError> {
     let unreadable = |report: RepairReport, fault: String| {
         Ok((None, RepairReport { fault: Some(fault.into()), ..report }))
     };
-    if !dir.join(FILE).exists() {
+    if !dir.join(RECORD_FILE).exists() {
         return unreadable(report, "there is no record.db".into());
     }
     let connection = open_any(dir)?;
-    let origin = match store::read_origin(&connection) {
+    let origin = match chain_ends::read_origin(&connection) {
         Ok(origin) => origin,
         Err(error) => return unreadable(report, format!("nothing can be read: {error}")),
     };
@@ -143,7 +135,7 @@ fn examine(dir: &Path) -> Result<(Old, RepairReport), StoreError> {
     Ok((Some((connection, prefix)), report))
 }
 
-/// What is wrong, in words.
+/// Describes the fault of a record, if it has one.
 fn fault_of(dir: &Path, known: u64, prefix: &SoundPrefix) -> Option<Box<str>> {
     if let Some(broken) = &prefix.flaw {
         return Some(broken.to_string().into());
@@ -164,8 +156,8 @@ fn open_any(dir: &Path) -> Result<Connection, StoreError> {
         Err(_) => {}
     }
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection = Connection::open_with_flags(dir.join(FILE), flags)?;
-    connection.busy_timeout(BUSY)?;
+    let connection = Connection::open_with_flags(dir.join(RECORD_FILE), flags)?;
+    connection.busy_timeout(BUSY_TIMEOUT)?;
     connection.pragma_update(None, "trusted_schema", false)?;
     let tables = connection.query_row(
         "SELECT count(*) FROM sqlite_schema WHERE name IN ('record', 'session', 'salt', 'meta')",
@@ -174,8 +166,10 @@ fn open_any(dir: &Path) -> Result<Connection, StoreError> {
     );
     match tables {
         Ok(4) | Err(_) => Ok(connection),
-        Ok(0) if fs::metadata(dir.join(FILE)).is_ok_and(|file| file.len() == 0) => Ok(connection),
-        Ok(_) => Err(StoreError::Foreign { path: dir.join(FILE) }),
+        Ok(0) if fs::metadata(dir.join(RECORD_FILE)).is_ok_and(|file| file.len() == 0) => {
+            Ok(connection)
+        }
+        Ok(_) => Err(StoreError::Foreign { path: dir.join(RECORD_FILE) }),
     }
 }
 
@@ -200,29 +194,29 @@ fn build(
     if let Some((old, prefix)) = old {
         build::copy(&old, &prefix, report.lost() > 0, folder)?;
         let numbers: Vec<String> = prefix.unreadable.iter().map(ToString::to_string).collect();
-        for some in numbers.chunks(MAX_NUMBERS) {
+        for some in numbers.chunks(MAX_NUMBERS_PER_RECORD) {
             let body = format!("{}{}))", crate::forget::MANY_RECORDS, some.join(" "));
-            drafts.push(draft(body, crate::forget::KIND));
+            drafts.push(draft(body, crate::forget::FORGOT_KIND));
         }
         let firsts: Vec<String> = prefix.keyless.iter().map(ToString::to_string).collect();
-        for some in firsts.chunks(MAX_NUMBERS) {
+        for some in firsts.chunks(MAX_NUMBERS_PER_RECORD) {
             let body = format!("{}{}))", crate::forget::MANY_SESSIONS, some.join(" "));
-            drafts.push(draft(body, crate::forget::KIND));
+            drafts.push(draft(body, crate::forget::FORGOT_KIND));
         }
         let ranges: Vec<String> = prefix
             .unvouched
             .iter()
             .map(|(from, (to, digest))| format!("({from} {to} \"{digest}\")"))
             .collect();
-        for some in ranges.chunks(MAX_NUMBERS) {
+        for some in ranges.chunks(MAX_NUMBERS_PER_RECORD) {
             let body = format!("(:records 0 :ranges ({}))", some.join(" "));
             drafts.push(draft(body, crate::compact::COMPACTION));
         }
     }
     let lost = report.lost();
     let (kept, unreadable) = (report.kept.number, report.unreadable);
-    let said = format!("(:kept {kept} :lost {lost} :unreadable {unreadable})");
-    drafts.push(draft(said, REPAIRED));
+    let body = format!("(:kept {kept} :lost {lost} :unreadable {unreadable})");
+    drafts.push(draft(body, REPAIRED));
     let mut store = RecordStore::open(folder, &StoreOptions::default())?;
     store.commit(&[RecordAppend { drafts, ..RecordAppend::default() }])?;
     store.scrub()?;
@@ -233,10 +227,10 @@ fn build(
 
 /// Exchanges the files. Whatever was done of it before an interruption is not done again.
 fn finish(dir: &Path, by: &ForgetRequest) -> Result<RepairReport, StoreError> {
-    let (ready, record) = (dir.join(READY), dir.join(FILE));
-    let aside = dir.join(format!("{FILE}.damaged-{}", by.at));
-    if ready.join(FILE).exists() {
-        for (old, suffix) in schema::companions(&record).zip(["", "-wal", "-shm"]) {
+    let (ready, record) = (dir.join(READY_FOLDER), dir.join(RECORD_FILE));
+    let aside = dir.join(format!("{RECORD_FILE}.damaged-{}", by.at));
+    if ready.join(RECORD_FILE).exists() {
+        for (old, suffix) in database::companions(&record).zip(["", "-wal", "-shm"]) {
             if !old.exists() {
                 continue;
             }
@@ -248,7 +242,7 @@ fn finish(dir: &Path, by: &ForgetRequest) -> Result<RepairReport, StoreError> {
             fault::point("repair.aside");
         }
         sync(dir)?;
-        rename(&ready.join(FILE), &record)?;
+        rename(&ready.join(RECORD_FILE), &record)?;
         sync(dir)?;
         fault::point("repair.exchanged");
     }
@@ -294,7 +288,7 @@ fn remove(folder: &Path) -> Result<(), StoreError> {
 
 /// Has the names in a folder, and the record in it, written to the disk.
 fn sync(folder: &Path) -> Result<(), StoreError> {
-    let record = folder.join(FILE);
+    let record = folder.join(RECORD_FILE);
     if record.exists() {
         File::open(&record).and_then(|file| file.sync_all()).map_err(failed(&record))?;
     }

@@ -1,19 +1,18 @@
-//! Which records are of which session. A row of salts says so of its records, and when a block is full,
-//! one row of `place` of all since the last one. An index of the table of records would say the same; it
-//! cost an entry for each record, and a third of the pages that a commit writes. Written by the batch, read
-//! by the reader, compared with the records by `verify`.
+//! The sessions of records, as ranges of numbers. A row of salts names the sessions of its records, and when a block
+//! is full, one row of `place` those of all since the last one. An index of the table of records would say the same;
+//! it cost an entry for each record, and a third of the pages that a commit writes. Written by the batch, read by the
+//! reader, compared with the records by `verify`.
 
 use std::ops::{ControlFlow, RangeInclusive};
 
 use rusqlite::{Connection, params};
 
+use crate::database::count;
 use crate::error::StoreError;
-use crate::schema::count;
-use crate::session_tail;
 use crate::varint;
 
-/// What stands for a session where the packed bytes are not as we write them: no session has it.
-const NONE: i64 = -1;
+/// Session of records whose packed bytes are not as we write them: no session has this number.
+const NO_SESSION: i64 = -1;
 
 /// Settled rows within a range of numbers, the first of them perhaps from before it.
 macro_rules! settled_rows {
@@ -27,11 +26,12 @@ macro_rules! settled_rows {
         )
     };
 }
-pub(crate) const FORWARD: &str = settled_rows!("ASC");
-pub(crate) const BACKWARD: &str = settled_rows!("DESC");
+pub(crate) const PLACES_FORWARD: &str = settled_rows!("ASC");
+pub(crate) const PLACES_BACKWARD: &str = settled_rows!("DESC");
 
-/// What is not settled yet.
-pub(crate) const LATER: &str = "SELECT first, sessions FROM salt WHERE first > ?1 ORDER BY first";
+/// Rows of records that are not settled yet.
+pub(crate) const UNSETTLED_SALTS: &str =
+    "SELECT first, sessions FROM salt WHERE first > ?1 ORDER BY first";
 
 /// The sessions of some records, one after the other.
 pub(crate) fn pack(sessions: &[i64]) -> Vec<u8> {
@@ -71,8 +71,13 @@ impl Iterator for SessionRanges<'_> {
         self.rest = rest;
         let number = self.number;
         self.number = number.saturating_add(1);
-        Some((number, i64::try_from(session).unwrap_or(NONE)))
+        Some((number, i64::try_from(session).unwrap_or(NO_SESSION)))
     }
+}
+
+/// The record up to which the table of sessions counts, and that of places.
+pub(crate) fn settled_up_to(connection: &Connection) -> Result<i64, StoreError> {
+    Ok(connection.prepare_cached("SELECT settled FROM meta")?.query_row([], |row| row.get(0))?)
 }
 
 /// Hands out settled rows from a range of numbers, until it is told to stop.
@@ -81,16 +86,16 @@ pub(crate) fn settled(
     range: &RangeInclusive<i64>,
     take: &mut dyn FnMut(SessionRanges<'_>) -> Result<ControlFlow<()>, StoreError>,
 ) -> Result<ControlFlow<()>, StoreError> {
-    rows(connection, FORWARD, range, take)
+    rows(connection, PLACES_FORWARD, range, take)
 }
 
-/// The same, the last row first.
+/// Visits the settled records of a session, the last row first.
 pub(crate) fn settled_backward(
     connection: &Connection,
     range: &RangeInclusive<i64>,
     take: &mut dyn FnMut(SessionRanges<'_>) -> Result<ControlFlow<()>, StoreError>,
 ) -> Result<ControlFlow<()>, StoreError> {
-    rows(connection, BACKWARD, range, take)
+    rows(connection, PLACES_BACKWARD, range, take)
 }
 
 fn rows(
@@ -113,8 +118,8 @@ fn rows(
 /// The numbers of a session's records that are not settled yet, from the rows of salts: those are small,
 /// the records themselves are not.
 pub(crate) fn later(connection: &Connection, session: i64) -> Result<Vec<i64>, StoreError> {
-    let mut statement = connection.prepare_cached(LATER)?;
-    let mut rows = statement.query([session_tail::settled(connection)?])?;
+    let mut statement = connection.prepare_cached(UNSETTLED_SALTS)?;
+    let mut rows = statement.query([settled_up_to(connection)?])?;
     let mut numbers = Vec::new();
     while let Some(row) = rows.next()? {
         let packed = row.get_ref(1)?.as_blob().map_err(rusqlite::Error::from)?;

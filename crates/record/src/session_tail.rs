@@ -1,6 +1,6 @@
-//! The newest records, which the table of sessions does not count yet. Writing the row of every session
-//! in every commit cost as much as the records; so rows are brought up to date once a block, and whoever
-//! reads one adds what came since. Used by the writer when it opens, by the reader and by `verify`.
+//! The newest records of a session, which the table of sessions does not count yet. Writing the row of every session
+//! in every commit cost as much as the records; so rows are brought up to date once a block, and readers of a row add
+//! what came since. Used by the writer when it opens, by the reader and by `verify`.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -11,7 +11,7 @@ use crate::error::StoreError;
 use crate::record_page::{self, RawRecord};
 use crate::session_ranges;
 
-/// What a session wrote since its row was written.
+/// Records that a session wrote since its row was written.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct SessionTail {
     pub(crate) records: i64,
@@ -20,11 +20,6 @@ pub(crate) struct SessionTail {
     /// Number of the last one; 0 if there is none.
     pub(crate) last: i64,
     pub(crate) last_at: i64,
-}
-
-/// The record up to which the table of sessions counts, and that of places.
-pub(crate) fn settled(connection: &Connection) -> Result<i64, StoreError> {
-    Ok(connection.prepare_cached("SELECT settled FROM meta")?.query_row([], |row| row.get(0))?)
 }
 
 /// The tails of all sessions.
@@ -38,7 +33,7 @@ pub(crate) struct SessionTails {
 
 /// The tails of all sessions. Reads about a block.
 pub(crate) fn all(connection: &Connection) -> Result<SessionTails, StoreError> {
-    let later = settled(connection)?.saturating_add(1)..=i64::MAX;
+    let later = session_ranges::settled_up_to(connection)?.saturating_add(1)..=i64::MAX;
     let mut tails = SessionTails::default();
     let _ = record_page::each(connection, &later, &mut |raw| {
         tails.sessions.push(raw.session);

@@ -1,19 +1,19 @@
-//! Databases beside the record, whose rows are deleted again: how such a file is made, recognized and opened.
+//! Databases beside the record, whose rows are deleted again: making, recognizing and opening such a file.
 //!
-//! Called by the shelf and by the overlays, which know what is in their tables. Not for the record, which is never
-//! deleted from, nor for the index of the Memex, which nothing waits for.
+//! Used by the shelf and by the texts of unsaved buffers, which know what is in their tables. Not for the record,
+//! which is never deleted from, nor for the index of the Memex, which nothing waits for.
 
 use std::path::Path;
 
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 
-use crate::database::{BUSY, protect};
+use crate::database::{BUSY_TIMEOUT, protect};
 use crate::error::StoreError;
 
 /// Largest log that stays beside a file, in bytes: a small one, since what was deleted may be in it.
-const MAX_LOG: i64 = 1 << 20;
+const MAX_LOG_BYTES: i64 = 1 << 20;
 
-/// What tells one of these files from another.
+/// Kind of a database beside the record: its name, and the numbers in its header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SideFileKind {
     /// Its name in the state directory.
@@ -37,14 +37,14 @@ pub fn open(
     protect(&path)?;
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut connection = Connection::open_with_flags(&path, flags)?;
-    connection.busy_timeout(BUSY)?;
+    connection.busy_timeout(BUSY_TIMEOUT)?;
     let is_new = is_new(&connection, kind, &path)?;
     if is_new {
         // Before the first table: space is given back when rows go.
         connection.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
     }
     connection.pragma_update(None, "journal_mode", "WAL")?;
-    connection.pragma_update_and_check(None, "journal_size_limit", MAX_LOG, |_| Ok(()))?;
+    connection.pragma_update_and_check(None, "journal_size_limit", MAX_LOG_BYTES, |_| Ok(()))?;
     connection.pragma_update(None, "synchronous", "FULL")?;
     connection.pragma_update(None, "secure_delete", true)?;
     connection.pragma_update(None, "temp_store", "MEMORY")?;

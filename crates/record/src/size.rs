@@ -1,5 +1,5 @@
-//! Room that the record takes: how many bytes, and for whom. Reads all of it; for `bridle record size`, and for
-//! whoever asks what forgetting would give back.
+//! Room that the record takes, in all and by session. Reads all of it; for `bridle record size`, and to tell what
+//! forgetting would give back.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -8,11 +8,11 @@ use std::path::Path;
 
 use rusqlite::{Connection, OptionalExtension};
 
-use crate::cipher::SALT;
+use crate::cipher::SALT_BYTES;
+use crate::database::{self, count};
 use crate::error::StoreError;
 use crate::reader::RecordReader;
 use crate::record_page::{self, RawRecord, StoredBody};
-use crate::schema::{self, count};
 
 /// Sizes of the record.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -40,9 +40,9 @@ pub struct RecordSize {
 /// Size of some records.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SizeRow {
-    /// What they have in common.
+    /// Name that the records of the row have in common.
     pub name: Box<str>,
-    /// How many there are.
+    /// Number of records.
     pub records: u64,
     /// Their bytes, with salts and blobs.
     pub bytes: u64,
@@ -60,7 +60,7 @@ impl RecordReader {
     ///
     /// # Errors
     ///
-    /// When the file cannot be read.
+    /// The file cannot be read.
     pub fn size(&self, dir: &Path) -> Result<RecordSize, StoreError> {
         let moment = self.moment()?;
         let mut sums = SizeSums::default();
@@ -70,9 +70,9 @@ impl RecordReader {
         })?;
         let pragma = |name| moment.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
         let free = count(pragma("freelist_count")?) * count(pragma("page_size")?);
-        let path = dir.join(schema::FILE);
+        let path = dir.join(database::RECORD_FILE);
         let mut files =
-            schema::companions(&path).map(|file| fs::metadata(file).map_or(0, |file| file.len()));
+            database::companions(&path).map(|file| fs::metadata(file).map_or(0, |file| file.len()));
         let (file_bytes, log_bytes) = (files.next().unwrap_or(0), files.next().unwrap_or(0));
         Ok(RecordSize { file_bytes, log_bytes, free_bytes: free, ..sums.into_size(&moment)? })
     }
@@ -96,7 +96,7 @@ impl SizeSums {
             }
             _ => 0,
         };
-        let bytes = (raw.bytes() + SALT) as u64 + blob;
+        let bytes = (raw.bytes() + SALT_BYTES) as u64 + blob;
         self.all.add(bytes);
         self.sessions.entry(raw.session).or_default().add(bytes);
         self.kinds.entry(raw.kind.to_vec()).or_default().add(bytes);

@@ -1,20 +1,19 @@
-//! What principals have used of their budgets, kept in the same transaction as the records that used it, so that
-//! a restart gives nobody a new one. How large a budget is, and how it refills, is the daemon's business.
+//! Use of budgets by principals, kept in the same transaction as the records that used it, so that a restart gives
+//! nobody a new one. The size of a budget, and how it refills, is the daemon's business.
 
 use rusqlite::{Connection, params};
 
+use crate::database::{count, int};
 use crate::error::StoreError;
-use crate::reader::RecordReader;
-use crate::schema::{count, int};
 
 /// Use of a budget at a time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BudgetUse {
-    /// Whose it is.
+    /// Principal whose budget it is.
     pub principal: Box<str>,
     /// Bytes used up.
     pub bytes: u64,
-    /// When, in milliseconds since the epoch.
+    /// Time in milliseconds since the epoch.
     pub at: i64,
 }
 
@@ -33,18 +32,11 @@ pub(crate) fn note(connection: &Connection, spending: &BudgetUse) -> Result<(), 
     Ok(())
 }
 
-impl RecordReader {
-    /// All uses that were noted last.
-    ///
-    /// # Errors
-    ///
-    /// When the file cannot be read.
-    pub fn spendings(&self) -> Result<Vec<BudgetUse>, StoreError> {
-        let moment = self.moment()?;
-        let mut statement = moment.prepare_cached("SELECT principal, bytes, at FROM spent")?;
-        let rows = statement.query_map([], |row| {
-            Ok(BudgetUse { principal: row.get(0)?, bytes: count(row.get(1)?), at: row.get(2)? })
-        })?;
-        Ok(rows.collect::<Result<_, _>>()?)
-    }
+/// Returns all uses that were noted last.
+pub(crate) fn all(connection: &Connection) -> Result<Vec<BudgetUse>, StoreError> {
+    let mut statement = connection.prepare_cached("SELECT principal, bytes, at FROM spent")?;
+    let rows = statement.query_map([], |row| {
+        Ok(BudgetUse { principal: row.get(0)?, bytes: count(row.get(1)?), at: row.get(2)? })
+    })?;
+    Ok(rows.collect::<Result<_, _>>()?)
 }

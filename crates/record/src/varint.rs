@@ -1,14 +1,14 @@
-//! Numbers in as few bytes as they need: seven bits a byte, little end first, the highest bit of a byte says
-//! that another one follows. For the packed bytes of places and leaves; other tables have columns.
+//! Numbers in as few bytes as they need: seven bits a byte, little end first, the highest bit of a byte says that
+//! another one follows. For packed bytes of record pages and session ranges; other tables have columns.
 
 /// Bits of a number in each byte.
-const BITS: u32 = 7;
+const GROUP_BITS: u32 = 7;
 
 /// Appends a number.
 pub(crate) fn write(bytes: &mut Vec<u8>, mut number: u64) {
-    while number >> BITS != 0 {
+    while number >> GROUP_BITS != 0 {
         bytes.push(0x80 | low_bits(number));
-        number >>= BITS;
+        number >>= GROUP_BITS;
     }
     bytes.push(low_bits(number));
 }
@@ -21,7 +21,7 @@ fn low_bits(number: u64) -> u8 {
 pub(crate) fn read(bytes: &[u8]) -> Option<(u64, &[u8])> {
     let mut number = 0;
     for (index, byte) in bytes.iter().enumerate() {
-        let shift = BITS * u32::try_from(index).ok()?;
+        let shift = GROUP_BITS * u32::try_from(index).ok()?;
         let bits = u64::from(byte & 0x7f);
         if shift >= u64::BITS || bits << shift >> shift != bits {
             return None;

@@ -1,6 +1,6 @@
-//! Is the record what was written? Reads all of it in order, recomputes every hash, opens every body,
-//! and names the first record that is wrong. Called by `log verify` through [`RecordReader::verify`]; takes
-//! no lock, so the daemon may write on.
+//! Verifying the record. Reads all of it in order, recomputes every hash, opens every body, and names the first
+//! record that is wrong. Called by `log verify` through [`RecordReader::verify`]; takes no lock, so the daemon may
+//! write on.
 
 mod places;
 
@@ -10,31 +10,32 @@ use std::ops::ControlFlow;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use self::places::TableCheck;
-use crate::cipher::SALT;
+use crate::cipher::SALT_BYTES;
 use crate::compact::apply::digest_of;
-use crate::compact::span::CompactedSpan;
 use crate::compact::{COMPACTION, vouched_for};
+use crate::compacted_span::CompactedSpan;
+use crate::database::{count, int};
 use crate::error::{BrokenRecord, RecordFlaw, StoreError};
 use crate::forget;
 use crate::reader::{OpenedBody, RecordOpener, RecordReader};
 use crate::record::{ChainHead, RecordHash, RecordNumber};
 use crate::record_page::{self, PageRecords, RawRecord, StoredBody};
-use crate::schema::{count, int};
+use crate::session_ranges;
 use crate::session_tail::{self, SessionTail};
 
 /// Records looked at within one moment: long ones would keep the log from being shortened.
-const PAGE: i64 = 1024;
+const RECORDS_PER_STEP: i64 = 1024;
 
-/// What a record without a flaw amounts to.
+/// Result of verifying a record without a flaw.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct VerifyReport {
     /// The last record: worth keeping elsewhere.
     pub head: ChainHead,
-    /// How many sessions wrote it, the daemon itself not counted.
+    /// Number of sessions that wrote it, the daemon itself not counted.
     pub sessions: u64,
-    /// How many records cannot be read any more, because they were forgotten.
+    /// Number of records that cannot be read any more, because they were forgotten.
     pub erased: u64,
-    /// How many records are gone, because they were compacted after that.
+    /// Number of records that are gone, because they were compacted after that.
     pub compacted: u64,
 }
 
@@ -72,7 +73,7 @@ impl RecordReader {
 pub(crate) struct SoundPrefix {
     /// Number and hash of the last of them.
     pub(crate) last: i64,
-    /// What is wrong with the next one; `None` at the end of the record.
+    /// Flaw of the next record; `None` at the end of the record.
     pub(crate) flaw: Option<BrokenRecord>,
     /// Sessions that they are of, the daemon itself among them.
     pub(crate) sessions: BTreeMap<i64, SessionCheck>,
@@ -116,7 +117,7 @@ pub(crate) fn sound_prefix(
 /// Records up to this one that share a part with one behind it.
 fn torn_off(connection: &Connection, last: i64) -> Result<Vec<i64>, StoreError> {
     let (mut opener, mut torn) = (RecordOpener::new(connection), Vec::new());
-    let near = last.saturating_sub(PAGE).max(1)..=last;
+    let near = last.saturating_sub(RECORDS_PER_STEP).max(1)..=last;
     let _ = record_page::each(connection, &near, &mut |raw| {
         if opener.shares_with(raw)?.is_some_and(|other| other > last) {
             torn.push(raw.number);
@@ -126,7 +127,7 @@ fn torn_off(connection: &Connection, last: i64) -> Result<Vec<i64>, StoreError> 
     Ok(torn)
 }
 
-/// What was seen so far.
+/// State of the check of the chain.
 struct ChainCheck {
     kept: Option<ChainHead>,
     /// Number and hash of the last record seen.
@@ -150,7 +151,7 @@ struct ChainCheck {
     salted: TableCheck,
 }
 
-/// What was seen of a session.
+/// State of the check of one session.
 #[derive(Default)]
 pub(crate) struct SessionCheck {
     pub(crate) first: i64,
@@ -188,7 +189,7 @@ impl ChainCheck {
         let after = if self.last == 0 { i64::MIN } else { self.last };
         let (mut rows, begin) = (statement.query(params![after])?, self.last);
         let mut more = true;
-        while more && self.last - begin < PAGE {
+        while more && self.last - begin < RECORDS_PER_STEP {
             match rows.next()? {
                 Some(row) => {
                     let (first, records) = record_page::of_row(row)?;
@@ -201,7 +202,7 @@ impl ChainCheck {
             // The tables are made anew.
             return Ok(more);
         }
-        self.settled.compare(moment, session_tail::settled(moment)?)?;
+        self.settled.compare(moment, session_ranges::settled_up_to(moment)?)?;
         self.salted.compare(moment, if more { i64::MAX } else { self.last })?;
         Ok(more)
     }
@@ -396,7 +397,7 @@ impl ChainCheck {
         if raw.session == 0 && raw.kind == COMPACTION.as_bytes() {
             return self.vouch(text);
         }
-        if raw.session != 0 || raw.kind != forget::KIND.as_bytes() {
+        if raw.session != 0 || raw.kind != forget::FORGOT_KIND.as_bytes() {
             return;
         }
         if let Some(firsts) = text.strip_prefix(forget::MANY_SESSIONS.as_bytes()) {
@@ -469,7 +470,7 @@ impl ChainCheck {
             .query_row([], |row| Ok((row.get(0)?, row.get(1)?)))
             .optional()?
             .unwrap_or_default();
-        let salts = bytes / int(SALT as u64);
+        let salts = bytes / int(SALT_BYTES as u64);
         if first.saturating_add(salts) > self.last + 1 {
             return broken(self.last + 1, RecordFlaw::Missing);
         }
@@ -525,7 +526,7 @@ impl ChainCheck {
         Ok(())
     }
 
-    /// Where the file itself is damaged, the next record is the one that cannot be read.
+    /// Names the record that cannot be read: where the file itself is damaged, it is the next one.
     fn place(&self, error: StoreError) -> StoreError {
         match error {
             StoreError::Damaged(what) => BrokenRecord {
@@ -547,8 +548,8 @@ impl ChainCheck {
     }
 }
 
-/// Where the last leaf begins: near enough to the last record to say how far one is, and told without
-/// reading what may be damaged.
+/// Returns the number of the last page: near enough to the last record to report progress, and found without
+/// reading bytes that may be damaged.
 fn last_leaf(moment: &Connection) -> Result<i64, StoreError> {
     let sql = "SELECT coalesce(max(first), 0) FROM record";
     Ok(moment.prepare_cached(sql)?.query_row([], |row| row.get(0))?)

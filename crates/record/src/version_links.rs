@@ -8,7 +8,7 @@ use std::path::Path;
 
 use rusqlite::{Connection, OpenFlags, params};
 
-use crate::database::{BUSY, count, int};
+use crate::database::{BUSY_TIMEOUT, count, int};
 use crate::error::StoreError;
 
 /// Name of the database of versions in the state folder. SQLite puts `-wal` and `-shm` beside it.
@@ -78,7 +78,7 @@ fn open_known(state: &Path) -> Result<Option<Connection>, StoreError> {
 fn open(state: &Path, access: OpenFlags) -> Result<Connection, StoreError> {
     let flags = access | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(state.join(MEMORY_FILE), flags)?;
-    connection.busy_timeout(BUSY)?;
+    connection.busy_timeout(BUSY_TIMEOUT)?;
     connection.pragma_update(None, "trusted_schema", false)?;
     Ok(connection)
 }

@@ -1,8 +1,8 @@
 //! Copies what is committed from the log beside the file into the file itself, while the writer goes on.
 //!
-//! Nothing depends on it: what is in the log is durable. Without it the writer copies by itself, inside
-//! of a commit, when the log has `FULL_LOG` bytes, and everybody who waits
-//! for that commit waits for a thousand scattered pages too. The daemon's keeper has a thread for it.
+//! Nothing depends on it: the log is durable. Without it the writer copies by itself, inside a commit, when the log
+//! has `FULL_LOG_BYTES` bytes, and everybody who waits for that commit waits for a thousand scattered pages too. The
+//! daemon's record writer has a thread for it.
 
 use std::fmt;
 use std::path::Path;
@@ -28,7 +28,7 @@ impl WalCheckpointer {
     ///
     /// # Errors
     ///
-    /// When there is none, or it cannot be opened.
+    /// There is no record, or it cannot be opened.
     pub fn open(dir: &Path) -> Result<Self, StoreError> {
         Ok(Self { connection: schema::open_copier(dir)? })
     }
@@ -38,7 +38,7 @@ impl WalCheckpointer {
     ///
     /// # Errors
     ///
-    /// When the files cannot be read or written; a later call tries again.
+    /// The files cannot be read or written; a later call tries again.
     pub fn copy(&mut self) -> Result<(u64, u64), StoreError> {
         let asked = "PRAGMA wal_checkpoint(PASSIVE)";
         let pages = |row: &rusqlite::Row<'_>| Ok((row.get::<_, i64>(2)?, row.get::<_, i64>(1)?));

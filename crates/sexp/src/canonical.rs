@@ -54,7 +54,7 @@ fn is_list(entry: &Entry) -> bool {
 struct Open {
     /// Its first element.
     first: u32,
-    /// What follows its last.
+    /// Index behind the last element.
     end: u32,
     close: char,
     is_dotted: bool,

@@ -30,7 +30,7 @@ impl Error {
         self.category
     }
 
-    /// Where the trouble is; the end of the text when something is missing there.
+    /// Returns the place of the error; the end of the text when something is missing there.
     pub fn place(&self) -> Place {
         self.place
     }

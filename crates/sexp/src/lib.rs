@@ -14,6 +14,7 @@
 //! - `plist`: access by keyword
 //! - `print`, `canonical`: text from values and from the tape
 //! - [`json`]: the lossless mapping
+//! - [`civil_date`]: the arithmetic of the calendar, for every crate above
 
 pub mod limits;
 
@@ -30,6 +31,8 @@ mod plist;
 mod print;
 
 pub mod json;
+
+pub mod civil_date;
 
 pub use canonical::canonical;
 pub use error::{Category, Error, Place};

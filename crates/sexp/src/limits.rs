@@ -19,7 +19,7 @@ pub const DEFAULT_ELEMENTS: usize = 4_000_000;
 /// Digits of one integer: conversion between radixes takes quadratic time.
 pub const DEFAULT_INTEGER_DIGITS: usize = 4096;
 
-/// How much of a text the reader accepts.
+/// Limits of the reader.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// Nested lists, vectors and quote marks; values above [`DEPTH_CEILING`] count as that.
@@ -43,7 +43,7 @@ impl Default for Limits {
     }
 }
 
-/// Whose syntax a text is written in.
+/// Dialect: the Lisp whose syntax a text is written in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Dialect {
     /// Common Lisp, the language of the wire.
@@ -53,7 +53,7 @@ pub enum Dialect {
     Emacs,
 }
 
-/// What the reader does with `;` and `#| |#`.
+/// Treatment of `;` and `#| |#`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Comments {
     /// Refuses them, as the wire does.

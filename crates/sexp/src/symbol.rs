@@ -83,7 +83,7 @@ impl Keyword {
         }
     }
 
-    /// The same for a spelling that is longer than the name.
+    /// Tells whether a spelling that is longer than the name stands for it.
     fn is_protected_as(&self, name: &str) -> bool {
         let (first, own) = (name.as_bytes().first(), self.0.as_bytes().first());
         let begins_alike = match (first, own) {
@@ -140,7 +140,7 @@ pub(crate) fn name_of(spelling: &str) -> Cow<'_, str> {
     name.into()
 }
 
-/// What a mark such as `'` is short for.
+/// Returns the name that a mark such as `'` is short for.
 pub(crate) fn of_mark(mark: &str) -> &'static str {
     match mark {
         "'" => "quote",
@@ -357,11 +357,11 @@ pub(crate) fn constant(token: &[u8]) -> Option<Kind> {
     }
 }
 
-/// Which characters the canonical spelling protects.
+/// Need of a character for protection in the canonical spelling.
 enum Need {
     /// Special to one of the Lisps.
     Always,
-    /// The same with and without.
+    /// Reads alike with protection and without.
     Never,
     /// Special at the beginning.
     First,

@@ -12,7 +12,7 @@ use crate::limits::Dialect;
 use crate::read::{number, string};
 use crate::symbol;
 
-/// What a node is.
+/// Kind of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Kind {
@@ -47,13 +47,13 @@ pub enum Kind {
 /// One value on the tape. 16 bytes: four to a cache line.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Entry {
-    /// Where its text starts.
+    /// Start of its text.
     pub(crate) start: u32,
-    /// Where its text ends.
+    /// End of its text.
     pub(crate) end: u32,
     /// The entry after its last descendant; while the list is open, its parent.
     pub(crate) next: u32,
-    /// What it is.
+    /// Kind of the node.
     pub(crate) kind: Kind,
     /// Bits of [`flag`].
     pub(crate) flags: u8,
@@ -111,7 +111,7 @@ impl<'s> Tree<'s> {
         self.text
     }
 
-    /// How many values the form holds, itself included.
+    /// Counts the values of the form, itself included.
     pub fn node_count(&self) -> usize {
         self.entries.len()
     }
@@ -135,7 +135,7 @@ impl<'t> Node<'t> {
         &self.tree.entries[self.index as usize]
     }
 
-    /// What it is.
+    /// Returns the kind of the node.
     #[inline]
     pub fn kind(&self) -> Kind {
         self.entry().kind
@@ -154,7 +154,7 @@ impl<'t> Node<'t> {
         &self.tree.text[entry.start as usize..entry.end as usize]
     }
 
-    /// Where it starts. Counts lines from the beginning of the text: for messages only.
+    /// Returns the place of the node. Counts lines from the beginning of the text: for messages only.
     pub fn place(&self) -> Place {
         Place::of(self.tree.text, self.entry().start as usize)
     }
@@ -173,7 +173,7 @@ impl<'t> Node<'t> {
         (self.index..self.entry().next).map(move |index| Node { tree, index })
     }
 
-    /// How many children it has.
+    /// Counts the children.
     pub fn len(&self) -> usize {
         self.children().count()
     }

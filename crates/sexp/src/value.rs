@@ -151,7 +151,7 @@ impl Value {
         Self::list(pairs.into_iter().flat_map(|(key, value)| [Self::keyword(key), value]))
     }
 
-    /// What it is.
+    /// Returns the kind of the value.
     pub fn kind(&self) -> Kind {
         match self {
             Self::Nil => Kind::Nil,

@@ -35,10 +35,14 @@
 
 (defun bridle-metrics--wait (function)
   "Let Emacs run until FUNCTION gives a value, redisplay included."
-  (let ((end (+ (float-time) 120)))
+  (let ((end (+ (float-time) 120)) (shown 0))
     (while (not (funcall function))
       (when (> (float-time) end) (error "Not so after two minutes: %S" function))
-      (if noninteractive (accept-process-output nil 0.001) (sit-for 0.001)))))
+      (accept-process-output nil 0.001)
+      ;; As often as somebody sees it.
+      (when (and (not noninteractive) (> (- (float-time) shown) 0.02))
+        (redisplay)
+        (setq shown (float-time))))))
 
 ;;;; Latency
 
@@ -117,7 +121,7 @@ MEBIBYTES of results come meanwhile."
                                              (number-to-string rate) (number-to-string seconds)
                                              (number-to-string mebibytes))))
          (bridle-address path) (bridle-sessions nil) (bridle-start-daemon nil)
-         (gaps nil) (own nil) (last nil) (collected 0) (collections 0) timer)
+         (gaps nil) (own nil) (busy nil) (last nil) (last-run nil) (collected 0) (collections 0) timer)
     (unwind-protect
         (progn
           (bridle-metrics--wait (lambda () (> (buffer-size (process-buffer flood)) 0)))
@@ -128,11 +132,13 @@ MEBIBYTES of results come meanwhile."
             (garbage-collect)
             (setq collected gc-elapsed collections gcs-done)
             (setq timer (run-at-time 0 0.01 (lambda ()
-                                              (let ((now (float-time)))
+                                              (let ((now (float-time))
+                                                    (run (float-time (get-internal-run-time))))
                                                 (when last
+                                                  (when (= collected gc-elapsed) (push (- run last-run) busy))
                                                   (push (- now last) gaps)
                                                   (push (- now last (- gc-elapsed collected)) own))
-                                                (setq last now collected gc-elapsed)))))
+                                                (setq last now last-run run collected gc-elapsed)))))
             (bridle-org-prompt session "flood")
             (bridle-metrics--wait (lambda () (>= (bridle-session-cursor session) (+ 2 (/ mebibytes 4)))))
             (cancel-timer timer)
@@ -141,6 +147,8 @@ MEBIBYTES of results come meanwhile."
                                   (format "%.1f" (* 1000 (apply #'max gaps))) "ms" 50)
             (bridle-metrics--note "the same, less what Emacs spent on garbage in it"
                                   (format "%.1f" (* 1000 (apply #'max own))) "ms")
+            (bridle-metrics--note "the same, most processor time of Emacs in a gap without garbage"
+                                  (format "%.1f" (* 1000 (apply #'max busy))) "ms" 50)
             (bridle-metrics--note "collections of garbage meanwhile" (- gcs-done collections) "")
             (bridle-metrics--note "the same, p99 of gaps"
                                   (format "%.1f" (* 1000 (bridle-metrics--quantile gaps 0.99))) "ms")
@@ -201,6 +209,8 @@ MEBIBYTES of results come meanwhile."
   "Measure everything; write it to the file that BRIDLE_METRICS names."
   (condition-case err
       (progn
+        (bridle-metrics--note "load of the machine, processes that want one of its processors"
+                              (format "%.1f" (/ (car (load-average)) 100.0)) "")
         (bridle-metrics-garbage)
         (bridle-metrics-latency 300)
         ;; Org itself does not end on one of them.

@@ -256,6 +256,21 @@
       (bridle-session--take session '(:type :EVENT :meta (:seq 3) :payload (:action :outcome :effect "s-1")))
       (should (equal '("s-2") done)))))
 
+(ert-deftest bridle-unit-what-is-said-again-keeps-its-order ()
+  (let ((session (bridle-unit-session)) (sent nil))
+    (cl-letf (((symbol-function 'bridle-wire-send)
+               (lambda (_ form) (push (bridle-get (bridle-get form :payload) :text) sent) t)))
+      (setf (bridle-session-connection session) 1)
+      (let ((first (bridle-session-prompt session "0")))
+        (bridle-session-prompt session "1")
+        ;; The place of what was answered is free for another.
+        (remhash (bridle-saying-id first) (bridle-session-sayings session)))
+      (bridle-session-prompt session "2")
+      (setq sent nil)
+      (setf (bridle-session-connection session) 2)
+      (bridle-session--say-due session)
+      (should (equal '("1" "2") (reverse sent))))))
+
 (ert-deftest bridle-unit-pieces-have-one-shape ()
   (should (equal '(:thought "turn-3" :channel "text" :offset nil :text "a")
                  (bridle-session--piece '(:action :delta :turn 3 :text "a"))))
@@ -320,6 +335,36 @@
     (bridle-test-peer-event 1 "(:status :success :action :message :text \"whole\")")
     (bridle-test-until (string-match-p "^whole$" (bridle-test-transcript session)))
     (should-not (string-match-p "one two" (bridle-test-transcript session)))))
+
+(ert-deftest bridle-unit-what-comes-during-a-stream-stays ()
+  (bridle-test-with-peer
+    (bridle-test-peer-say "(:type :EVENT :payload (:action :delta :turn 1 :text \"half an\"))")
+    (bridle-test-peer-event 1 "(:action :outcome :effect \"h-1\" :outcome :done :result \"seen\")" ":id nil")
+    (bridle-test-peer-say "(:type :EVENT :payload (:action :delta :turn 1 :text \" answer\"))")
+    (bridle-test-until (string-match-p "=h-1=: done\n:RESULT:\n: seen\n:END:\n\\*\\* bridle …\nhalf an answer\n"
+                                       (bridle-test-transcript session)))
+    (bridle-test-peer-event 2 "(:status :success :action :message :text \"whole\")")
+    (bridle-test-until (string-match-p "^whole$" (bridle-test-transcript session)))
+    (should (string-match-p "=h-1=: done\n:RESULT:\n: seen\n:END:\n\\*\\* bridle\n"
+                            (bridle-test-transcript session)))))
+
+(ert-deftest bridle-unit-fontifying-keeps-keys-and-folds ()
+  (bridle-test-with-peer
+    (bridle-test-peer-say "(:type :REQUEST :id \"q\" :target :approval :meta (:session \"h\" :seq 1) :payload (:action :approve :approval \"q\" :question \"may I\" :risk :safe :target :emacs :hash \"x\" :wanted (:action :eval :code \"(+ 1 2)\")))")
+    (bridle-test-until (bridle-session-questions session))
+    (with-current-buffer (bridle-session-buffer session)
+      (font-lock-mode 1)
+      (font-lock-ensure)
+      (goto-char (point-min))
+      (search-forward "may I")
+      (should (eq #'bridle-allow (key-binding "a")))
+      (search-forward ":RESULT:")
+      (forward-line 1)
+      (should (invisible-p (point)))
+      (forward-line -1)
+      (bridle-org-tab)
+      (forward-line 1)
+      (should-not (invisible-p (point))))))
 
 (ert-deftest bridle-unit-keys-are-of-the-convention ()
   ;; C-c LETTER belongs to the user.

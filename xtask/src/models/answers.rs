@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 use bridle_models::{
-    CallIdPrefix, CodecName, CodecSettings, DeliveryMode, FailureKind, ModelMessage, ModelRequest,
-    ModelResponse, ResponseAssembler, SamplingOptions, StopReason, StreamDecoder, StreamEvent,
-    ToolChoice, decode_error, decode_response, encode_request,
+    CallIdPrefix, CodecName, CodecSettings, DeliveryMode, FailureKind, MessagePart, MessageRole,
+    ModelMessage, ModelRequest, ModelResponse, ResponseAssembler, ResultPart, SamplingOptions,
+    StopReason, StreamDecoder, StreamEvent, ToolChoice, ToolOutcome, ToolResult, decode_error,
+    decode_response, encode_request,
 };
 
 use super::http::{Answer, send};
@@ -16,7 +17,7 @@ use super::samples::weather_tool;
 use super::servers::Server;
 use crate::console::VerbConsole;
 
-/// What the mock server says and counts, see `mock_server.mjs`.
+/// Words of the mock server and its counts, see `mock_server.mjs`.
 const MOCK_TEXT: &str = "Grüße, ✓ and a text that is long enough to be cut into pieces.";
 const MOCK_CALLS: [&str; 2] = [r#"{"city":"Köln"}"#, r#"{"city":"Rome"}"#];
 const MOCK_TOKENS: (u64, u64) = (11, 7);
@@ -168,14 +169,12 @@ fn llama_answers(llama: &Server, codec: CodecName, answers: &mut Vec<ReadAnswer>
         request.sampling =
             SamplingOptions { temperature_milli: Some(0), ..SamplingOptions::default() };
         let answer = ask(llama, codec, &request)?;
-        let response = read(codec, &request, &answer)?;
+        let mut response = read(codec, &request, &answer)?;
+        response.correct_stop(request.max_output_tokens);
         let text = response.message.text();
         let usage = response.usage;
         ensure!(!text.is_empty(), "no text: {response:?}");
-        ensure!(
-            matches!(response.end, Ok(StopReason::MaxTokens | StopReason::EndTurn)),
-            "{response:?}"
-        );
+        ensure!(response.end == Ok(StopReason::MaxTokens), "{response:?}");
         ensure!(usage.output_tokens.is_some_and(|count| (1..=8).contains(&count)), "{usage:?}");
         ensure!(usage.input_tokens.is_some_and(|count| count > 8), "{usage:?}");
         texts.push((text, usage.input_tokens));
@@ -211,6 +210,32 @@ fn llama_call(llama: &Server, codec: CodecName) -> Result<ReadAnswer> {
         ensure!(call.name == "get_weather", "{call:?}");
         ensure!(call.arguments.json().is_some(), "{call:?}");
     }
+    follow_up(llama, codec, &request, &response)?;
     let name = format!("llama.cpp {} tools", codec.as_str());
     Ok(ReadAnswer { name, codec, body: answer.body, response })
+}
+
+/// The server takes its call back, with a result: history is written as it reads it.
+fn follow_up(
+    llama: &Server,
+    codec: CodecName,
+    first: &ModelRequest,
+    response: &ModelResponse,
+) -> Result<()> {
+    let results = response.message.tool_calls().map(|call| {
+        MessagePart::ToolResult(ToolResult {
+            call_id: call.id.clone(),
+            name: call.name.clone(),
+            content: vec![ResultPart::Text("18 degrees".to_owned())],
+            outcome: ToolOutcome::Success,
+        })
+    });
+    let mut request = first.clone();
+    request.messages.push(response.message.clone());
+    request.messages.push(ModelMessage::of(MessageRole::User, results.collect()));
+    (request.tool_choice, request.max_output_tokens) = (ToolChoice::Automatic, Some(4));
+    let answer = ask(llama, codec, &request)?;
+    let end = read(codec, &request, &answer)?.end;
+    ensure!(end.is_ok(), "a result: {end:?}");
+    Ok(())
 }

@@ -5,9 +5,9 @@ mod edit;
 mod taking_back;
 pub(super) mod time;
 
-use std::fmt::Write as _;
-
+use bridle_history::record_source::kind_of;
 use bridle_history::{RecordHistory, StoreError};
+use bridle_loop::RecordKind;
 use bridle_memex::{
     FilePath, FileVersion, MemoryError, MemoryPreview, MergeConflict, VersionFilter,
     VersionHistory, VersionId, unified,
@@ -18,6 +18,7 @@ use bridle_shell::screen::{
 };
 use bridle_shell::system::{self, SystemReply, SystemRequest};
 use bridle_wire::time::rfc3339;
+use std::fmt::Write as _;
 
 use super::output::{print, print_bytes, print_styled};
 use super::record::state_dir;
@@ -74,7 +75,8 @@ fn change_behind(given: &GivenFlags, record: u64) -> Result<u64, CommandFailure>
     let Ok(history) = RecordHistory::open(&state_dir(given)?) else { return Ok(record) };
     let page = history.page(record.saturating_sub(1), &Default::default(), 1);
     let found = page.ok().and_then(|page| page.into_iter().next());
-    let found = found.filter(|found| found.number.0 == record && &*found.kind == "acted");
+    let found =
+        found.filter(|found| found.number.0 == record && kind_of(found) == Some(RecordKind::Acted));
     Ok(found.and_then(|found| found.cause).map_or(record, |cause| cause.0))
 }
 
@@ -350,7 +352,7 @@ fn failure(error: &MemoryError) -> CommandFailure {
 fn shown(conflict: &MergeConflict) -> Vec<String> {
     let path = conflict.path.as_ref().map(ToString::to_string).unwrap_or_default();
     let mut lines = vec![format!("{path}:{}:", conflict.line)];
-    let sides = [("now", &conflict.now), ("then", &conflict.base), ("back to", &conflict.wanted)];
+    let sides = [("now", &conflict.now), ("then", &conflict.base), ("back to", &conflict.target)];
     for (word, text) in sides {
         let text = String::from_utf8_lossy(text);
         match text.is_empty() {

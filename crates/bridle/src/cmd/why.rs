@@ -4,7 +4,9 @@ use std::fmt::Write as _;
 
 use bridle_history::RecordHistory;
 use bridle_history::ledger::{EffectEntry, RecordMoment};
+use bridle_history::record_source::kind_of;
 use bridle_history::why::{AnswerReport, DecisionReport, WhyReport};
+use bridle_loop::RecordKind;
 use bridle_sexp::Value;
 use bridle_shell::screen::{local_second, neutral_line, plain_json};
 use bridle_wire::time::rfc3339;
@@ -38,7 +40,8 @@ fn effect_of(
     history: &RecordHistory,
     why: &WhyReport,
 ) -> Result<Option<EffectEntry>, CommandFailure> {
-    if !["act", "acted", "settled"].contains(&&*why.record.kind) {
+    let kinds = [RecordKind::Act, RecordKind::Acted, RecordKind::Settled];
+    if !kind_of(&why.record).is_some_and(|kind| kinds.contains(&kind)) {
         return Ok(None);
     }
     let effects = history.effects(Some(&why.record.session)).map_err(|error| failure(&error))?;

@@ -12,7 +12,7 @@ use bridle_daemon::fetch::FetchConfig;
 use bridle_daemon::tls::TlsConfig;
 use bridle_daemon::{DaemonError, WebOrigin};
 use bridle_memex::survey::{OrgDefaults, ReadRules};
-use bridle_memex::{MemexRules, RollbackChoice};
+use bridle_memex::{MemexSettings, RollbackChoice};
 
 use tracing_subscriber::filter::Targets;
 
@@ -181,7 +181,7 @@ impl ResolvedSettings {
     }
 
     /// Files of the Memex that are read, and what is private in them.
-    pub(crate) fn memex_rules(&self) -> Result<MemexRules, CommandFailure> {
+    pub(crate) fn memex_rules(&self) -> Result<MemexSettings, CommandFailure> {
         let words = |name: &str| -> Vec<String> {
             let text = self.word(name).unwrap_or_default();
             let words = text.split(',').map(str::trim).filter(|word| !word.is_empty());
@@ -200,7 +200,7 @@ impl ResolvedSettings {
             ..ReadRules::default()
         };
         let roots = words("memex-roots").into_iter().map(PathBuf::from).collect();
-        Ok(MemexRules { rules, roots })
+        Ok(MemexSettings { rules, roots })
     }
 
     /// Treatment of the changes of a turn that fails.

@@ -48,10 +48,10 @@ impl Written {
         let mut drafts = Vec::new();
         for event in [Event::Began(began), Event::Signal(signal.into())] {
             let seq = state.seq_of(&event).map(|seq| seq.0);
-            drafts.push(draft(name, event.kind(), seq, &event.to_value().to_string()));
+            drafts.push(draft(name, event.kind().word(), seq, &event.to_value().to_string()));
             for effect in step(&mut state, UnixMillis(AT), event) {
                 let seq = effect.seq().map(|seq| seq.0);
-                drafts.push(draft(name, effect.kind(), seq, &effect.to_value().to_string()));
+                drafts.push(draft(name, effect.kind().word(), seq, &effect.to_value().to_string()));
             }
         }
         let mark = format!("(:state \"{}\")", hash_text(&state.to_value().to_string()));
@@ -125,12 +125,16 @@ impl Written {
     fn feed(&mut self, state: &mut SessionState, event: Event) -> Effects {
         let name = state.session().as_str().to_owned();
         let seq = state.seq_of(&event).map(|seq| seq.0);
-        let mut drafts = vec![draft(&name, event.kind(), seq, &event.to_value().to_string())];
+        let mut drafts =
+            vec![draft(&name, event.kind().word(), seq, &event.to_value().to_string())];
         let effects = step(state, UnixMillis(AT), event);
         drafts.extend(effects.iter().map(|effect| {
             let seq = effect.seq().map(|seq| seq.0);
             let body = effect.to_value().to_string();
-            NewRecord { cause: RecordCause::Earlier(0), ..draft(&name, effect.kind(), seq, &body) }
+            NewRecord {
+                cause: RecordCause::Earlier(0),
+                ..draft(&name, effect.kind().word(), seq, &body)
+            }
         }));
         self.commit(RecordAppend { drafts, ..RecordAppend::default() });
         effects

@@ -3,19 +3,20 @@
 //! Reached only with an order, as every actuator; started and recorded like every act. The
 //! outcome goes to the session that asked.
 
-use std::sync::Arc;
-
+use bridle_history::record_source::kind_of;
 use bridle_history::session_fold::{self, HistoryFold};
-use bridle_loop::{Action, ForkPoint, Order, Outcome, SessionId, SessionStart, SessionState};
-use bridle_record::compact::COMPACTED;
+use bridle_loop::{
+    Action, ForkPoint, Order, Outcome, RecordKind, SessionId, SessionStart, SessionState,
+};
 use bridle_record::{
     ForgetRequest, ForgetResult, RecordFilter, RecordNumber, RecordReader, RecordStore, StoreError,
 };
 use bridle_sexp::Value;
-use bridle_wire::OacpCode;
-use bridle_wire::oacp::ErrorReply;
+use std::sync::Arc;
+
 use tokio::sync::oneshot;
 
+use super::error::{EngineError, EngineErrorCode};
 use super::hub::{Hub, SessionHandle};
 use super::inbox_item::InboxItem;
 use super::live_session::{LiveSessionSlot, SlotState};
@@ -71,7 +72,8 @@ async fn forget_session(
         return Err("a session cannot forget itself; ask from another one".to_owned());
     }
     let held = find(hub, &id).await?;
-    held.session.lock().gone = Some(ErrorReply::because(OacpCode::UnknownSession, FORGOTTEN));
+    held.session.lock().gone =
+        Some(EngineError::because(EngineErrorCode::UnknownSession, FORGOTTEN));
     close(&held).await;
     let name: Box<str> = id.as_str().into();
     // First, so that nothing is left of it whenever the daemon dies.
@@ -110,7 +112,7 @@ fn let_go(inner: &mut SlotState) {
     inner.requests.clear();
     inner.questions.clear();
     for feed in &mut inner.feeds {
-        feed.end(ErrorReply::because(OacpCode::UnknownSession, FORGOTTEN));
+        feed.end(EngineError::because(EngineErrorCode::UnknownSession, FORGOTTEN));
     }
 }
 
@@ -183,7 +185,7 @@ fn past(
     let Some(record) = reader.record(number)? else {
         return Ok(Err(format!("no record `{number}`")));
     };
-    if &*record.kind == COMPACTED {
+    if kind_of(&record) == Some(RecordKind::Compacted) {
         return Ok(Err(format!("record `{number}` was compacted: nothing is left to fork from")));
     }
     let Ok(id) = SessionId::parse(&record.session) else {
@@ -198,7 +200,7 @@ fn past(
         let Some(last) = page.last() else { return Ok(Ok((id, state))) };
         after = last.number;
         for record in &page {
-            if &*record.kind == COMPACTED {
+            if kind_of(record) == Some(RecordKind::Compacted) {
                 return Ok(Err(format!("records from `{}` on were compacted", record.number)));
             }
             if record.body.text().is_none() {
@@ -218,7 +220,7 @@ async fn close(held: &SessionHandle) {
 }
 
 async fn find(hub: &Arc<Hub>, id: &SessionId) -> Result<SessionHandle, String> {
-    let found = hub.find(id).await.map_err(|failure| failure.message)?;
+    let found = hub.find(id).await.map_err(|failure| failure.reason)?;
     found.ok_or_else(|| format!("no session `{id}`"))
 }
 
@@ -226,7 +228,7 @@ async fn read<T: Send + 'static>(
     hub: &Arc<Hub>,
     work: impl FnOnce(&RecordReader) -> Result<T, StoreError> + Send + 'static,
 ) -> Result<T, String> {
-    hub.readers.read(work).await.map_err(|failure| failure.message)
+    hub.readers.read(work).await.map_err(|failure| failure.reason)
 }
 
 pub(super) async fn with_store(

@@ -11,20 +11,19 @@ use bridle_loop::{
     SignalSender,
 };
 use bridle_sexp::Value;
-use bridle_wire::OacpCode;
-use bridle_wire::oacp::hello::ShellRole;
-use bridle_wire::oacp::{ErrorReply, MessagePath, OacpMessage};
 
+use super::error::{EngineError, EngineErrorCode};
 use super::hub::Hub;
-use super::inbound_message::{self, InboundMessage, MessageNewness};
+use super::inbound_message::{self, InboundMessage, MessageNewness, ShellSignal};
 use super::inbox_item::{AnswerRoute, ApprovalAnswering, InboxItem};
 use super::live_session::{GuardQuestion, LiveSessionSlot, ReplyWaiter, SlotState};
 use super::query::ApprovalReply;
 use super::refusals::{NOT_ASKED, RefusedAttempt};
+use super::stream::AttachRole;
 use super::stream::{
     AttachSnapshot, AttachmentId, EventView, OutboundItem, StreamEvent, StreamEventKind, StreamMode,
 };
-use super::unsaved_buffers::{SentAst, holder};
+use super::unsaved_buffers::holder;
 use crate::access::principal::Principal;
 use crate::byte_budget::InFlightBytes;
 
@@ -87,18 +86,16 @@ impl AttachedShell {
         &self.session.id
     }
 
-    /// Takes a message in, with the AST that was cut out of it: it will be recorded, and then
-    /// answered. Its `load` is held until it is recorded.
+    /// Takes a message in: it will be recorded, and then answered. Its `load` is held until it is recorded.
     ///
     /// # Errors
     /// When it cannot be taken now or by this shell; nothing will come of it.
     pub(crate) fn admit(
         &self,
-        (message, ast): (OacpMessage, Option<SentAst>),
-        dropped: &[MessagePath],
+        signal: ShellSignal,
         load: InFlightBytes,
-    ) -> Result<(), ErrorReply> {
-        self.take_in((message, ast), dropped, load, MessageNewness::Any, &[])
+    ) -> Result<(), EngineError> {
+        self.take_in(signal, load, MessageNewness::Any, &[])
     }
 
     /// The same for a message that brings answers to questions of the guard: they and it are
@@ -109,11 +106,11 @@ impl AttachedShell {
     /// As for [`AttachedShell::admit`].
     pub(crate) fn admit_answering(
         &self,
-        message: OacpMessage,
+        signal: ShellSignal,
         verdicts: &[ApprovalVerdict],
         load: InFlightBytes,
-    ) -> Result<(), ErrorReply> {
-        self.take_in((message, None), &[], load, MessageNewness::Any, verdicts)
+    ) -> Result<(), EngineError> {
+        self.take_in(signal, load, MessageNewness::Any, verdicts)
     }
 
     /// The same for a message that must have come before: one that has not is refused with
@@ -123,10 +120,10 @@ impl AttachedShell {
     /// As for [`AttachedShell::admit`].
     pub(crate) fn admit_again(
         &self,
-        message: OacpMessage,
+        signal: ShellSignal,
         load: InFlightBytes,
-    ) -> Result<(), ErrorReply> {
-        self.take_in((message, None), &[], load, MessageNewness::Repeat, &[])
+    ) -> Result<(), EngineError> {
+        self.take_in(signal, load, MessageNewness::Repeat, &[])
     }
 
     /// Tells whether a turn is about the signal of this number, as far as it is known.
@@ -136,12 +133,11 @@ impl AttachedShell {
 
     fn take_in(
         &self,
-        (message, ast): (OacpMessage, Option<SentAst>),
-        dropped: &[MessagePath],
+        signal: ShellSignal,
         load: InFlightBytes,
         newness: MessageNewness,
         verdicts: &[ApprovalVerdict],
-    ) -> Result<(), ErrorReply> {
+    ) -> Result<(), EngineError> {
         self.hub.check_open()?;
         let mut inner = self.session.lock();
         if let Some(gone) = &inner.gone {
@@ -149,22 +145,22 @@ impl AttachedShell {
         }
         self.hub.check_room(&inner)?;
         let active = self.hub.stamp();
-        let Some(feed) = inner.feed(self.id) else { return Err(OacpCode::Internal.into()) };
-        if feed.role == ShellRole::Observer {
-            return Err(ErrorReply::because(OacpCode::NotPermitted, ONLY_WATCHES));
+        let Some(feed) = inner.feed(self.id) else { return Err(EngineErrorCode::Internal.into()) };
+        if feed.role == AttachRole::Observer {
+            return Err(EngineError::because(EngineErrorCode::NotPermitted, ONLY_WATCHES));
         }
         if newness == MessageNewness::Any {
             self.hub.spending.check(&feed.who, self.hub.now())?;
         }
         feed.active = active;
         let ticket = (feed.mode == StreamMode::Answers).then_some(active);
-        let inbound = inbound_message::read(message, dropped, feed, ticket, load)?;
+        let inbound = inbound_message::read(signal, feed, ticket, load);
         // What a token is not for, it does not even try.
         let may = feed.who.permits(SessionAccess::Approve);
         let verdicts = verdicts.iter().filter(|_| may);
         let answers = verdicts.map(|verdict| verdict.answered(&inbound.signal, &feed.who));
         let answers = answers.collect();
-        let inbound = InboundMessage { newness, answers, ast, ..inbound };
+        let inbound = InboundMessage { newness, answers, ..inbound };
         if let Some(ticket) = ticket {
             feed.expect(ticket);
         }
@@ -174,34 +170,38 @@ impl AttachedShell {
         Ok(())
     }
 
-    /// Takes a shell's answer to a request.
+    /// Takes a shell's answer to a request: the id of the request, and the payload of the answer.
     ///
     /// # Errors
     /// When nothing was asked under its id, or this shell may not answer.
-    pub(crate) fn respond(&self, message: &OacpMessage) -> Result<ResponseEffect, ErrorReply> {
+    pub(crate) fn respond(
+        &self,
+        id: Option<&Value>,
+        payload: &Value,
+    ) -> Result<ResponseEffect, EngineError> {
         self.hub.check_open()?;
-        let unknown = || ErrorReply::because(OacpCode::UnknownId, NOT_ASKED);
-        let effect = inbound_message::effect_of(message, &self.session.id);
+        let unknown = || EngineError::because(EngineErrorCode::UnknownId, NOT_ASKED);
+        let effect = id.and_then(|id| inbound_message::effect_of(id, &self.session.id));
         let mut inner = self.session.lock();
         if let Some(effect) = effect.filter(|effect| inner.questions.contains_key(effect)) {
-            return self.decide(&mut inner, effect, message);
+            return self.decide(&mut inner, effect, id, payload);
         }
         let active = self.hub.stamp();
         let feed = inner.feed(self.id).ok_or_else(unknown)?;
-        if feed.role == ShellRole::Observer && effect.is_some() {
-            return Err(ErrorReply::because(OacpCode::NotPermitted, ONLY_WATCHES));
+        if feed.role == AttachRole::Observer && effect.is_some() {
+            return Err(EngineError::because(EngineErrorCode::NotPermitted, ONLY_WATCHES));
         }
         feed.active = active;
         let who = feed.who.clone();
         let effect = effect.filter(|effect| inner.may_answer(*effect, self.id, &who));
         let Some(effect) = effect else {
             let is_stale = who.is_owner();
-            let tried = || self.hub.forbid(&who, RefusedAttempt::Answer(message.id.as_ref()));
+            let tried = || self.hub.forbid(&who, RefusedAttempt::Answer(id));
             return Err(if is_stale { unknown() } else { tried() });
         };
         // Taken out at once: a second answer to the same request finds nothing.
         inner.requests.remove(&effect).ok_or_else(unknown)?;
-        let outcome = inbound_message::outcome_of(message);
+        let outcome = inbound_message::outcome_of(payload);
         inner.inbox.push_back(InboxItem::Outcome { effect, outcome, principal: who.name() });
         self.hub.wake_drive(&self.session, &mut inner);
         Ok(ResponseEffect::Silently)
@@ -213,14 +213,15 @@ impl AttachedShell {
         &self,
         inner: &mut SlotState,
         effect: u64,
-        message: &OacpMessage,
-    ) -> Result<ResponseEffect, ErrorReply> {
-        let reply = ApprovalReply::of(message.payload.as_ref().unwrap_or(&Value::Nil))?;
+        id: Option<&Value>,
+        payload: &Value,
+    ) -> Result<ResponseEffect, EngineError> {
+        let reply = ApprovalReply::of(payload)?;
         self.hub.check_room(inner)?;
         let active = self.hub.stamp();
-        let Some(feed) = inner.feed(self.id) else { return Err(OacpCode::Internal.into()) };
-        if feed.role == ShellRole::Observer {
-            return Err(ErrorReply::because(OacpCode::NotPermitted, ONLY_WATCHES));
+        let Some(feed) = inner.feed(self.id) else { return Err(EngineErrorCode::Internal.into()) };
+        if feed.role == AttachRole::Observer {
+            return Err(EngineError::because(EngineErrorCode::NotPermitted, ONLY_WATCHES));
         }
         // One that does not count is recorded as well.
         self.hub.spending.check(&feed.who, self.hub.now())?;
@@ -229,9 +230,8 @@ impl AttachedShell {
         if let Some(ticket) = ticket {
             feed.expect(ticket);
         }
-        let answered = reply.answered(effect, &feed.who, message.id.as_ref());
-        let back =
-            AnswerRoute::Shell(ReplyWaiter { attachment: self.id, ticket }, message.id.clone());
+        let answered = reply.answered(effect, &feed.who, id.cloned());
+        let back = AnswerRoute::Shell(ReplyWaiter { attachment: self.id, ticket }, id.cloned());
         inner.signals += 1;
         inner.inbox.push_back(InboxItem::Answer(Box::new(ApprovalAnswering { answered, back })));
         self.hub.wake_drive(&self.session, inner);
@@ -270,7 +270,7 @@ impl AttachedShell {
     /// How things stand, for the answer to a hello.
     pub(crate) fn snapshot(&self) -> AttachSnapshot {
         let mut inner = self.session.lock();
-        let role = inner.feed(self.id).map_or(ShellRole::Observer, |feed| feed.role);
+        let role = inner.feed(self.id).map_or(AttachRole::Observer, |feed| feed.role);
         let session = self.session.id.clone();
         AttachSnapshot { session, seq: inner.head, status: inner.status, role }
     }
@@ -280,7 +280,7 @@ impl AttachedShell {
         &self,
         inner: &mut SlotState,
         cx: &mut Context<'_>,
-    ) -> Poll<Result<Option<OutboundItem>, ErrorReply>> {
+    ) -> Poll<Result<Option<OutboundItem>, EngineError>> {
         let mut has_read = false;
         loop {
             let head = inner.head;
@@ -298,7 +298,7 @@ impl AttachedShell {
             }
             if has_read {
                 tracing::error!(session = %self.session.id, seq = next, "an event is not there");
-                return Poll::Ready(Err(OacpCode::Internal.into()));
+                return Poll::Ready(Err(EngineErrorCode::Internal.into()));
             }
             let Some(feed) = inner.feed(self.id) else { return Poll::Ready(Ok(None)) };
             match feed.poll_page(cx) {

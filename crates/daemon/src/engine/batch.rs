@@ -4,24 +4,21 @@
 //! thinkers are asked, because their answers are harmless and belong into the same commit;
 //! everything else is noted in `after`, to be done when the append is durable.
 
-use std::borrow::Cow;
-use std::collections::{BTreeSet, VecDeque};
-use std::sync::{Arc, MutexGuard};
-
-use bridle_history::session_fold::DIGEST;
 use bridle_host::{CrashOutcome, Host};
 use bridle_loop::{
-    ActuatorLocation, ActuatorRef, Effect, EffectId, Event, KeywordName, Order, Outcome,
-    PrincipalTallies, ReflexAdvice, Seq, SessionStart, SignalContext, SignalKind, TimerTick,
-    UnixMillis, Utterance, step,
+    ActuatorLocation, ActuatorRef, AnsweredBody, Effect, EffectId, Event, FinishBody, KeywordName,
+    Order, Outcome, PrincipalTallies, RecordKind, ReflexAdvice, SayBody, Seq, SessionStart,
+    SharedText, SignalContext, SignalKind, StartedBody, TimerTick, UnixMillis, Utterance, step,
 };
 use bridle_record::{
     MessageReceipt, NewRecord, NewSessionRow, RecordAppend, RecordCause, RecordNumber, SharedPart,
 };
 use bridle_sexp::Value;
-use bridle_wire::OacpCode;
-use bridle_wire::oacp::ErrorReply;
+use std::borrow::Cow;
+use std::collections::{BTreeSet, VecDeque};
+use std::sync::{Arc, MutexGuard};
 
+use super::error::{EngineError, EngineErrorCode};
 use super::guard::{GuardState, PolicyGuard};
 use super::inbound_message::{InboundMessage, MessageNewness};
 use super::inbox_item::{AnswerRoute, ApprovalAnswering, InboxItem};
@@ -43,13 +40,6 @@ const SHELL_ACTUATORS: usize = 64;
 
 /// What was done before with another body under the same id.
 const CONFLICT: &str = "this id was used before with another body; use a new one";
-
-/// What stands before the rest of a payload where it was proposed, and where it was said.
-const PROPOSED: &str = ":payload (";
-const SAID: &str = ":payload (:status :success ";
-
-/// Bytes of a text that are worth the two dozen that name it.
-const WORTH_SHARING: usize = 64;
 
 /// What was to be a repeat, and is none.
 const NOT_KNOWN: &str = "no message of this id is known";
@@ -74,11 +64,11 @@ pub(super) enum PostCommit {
     /// Somebody waits for what becomes of the answer of this number.
     Tell { seq: u64, back: AnswerRoute },
     /// A shell wants to know that its message is recorded.
-    Receipt { to: AttachmentId, id: Option<bridle_wire::oacp::MessageId>, seq: u64 },
+    Receipt { to: AttachmentId, id: Option<Value>, seq: u64 },
     /// A message came again: it has no answer of its own.
     Repeat { to: AttachmentId },
     /// A message is refused.
-    Refuse { inbound: Box<InboundMessage>, failure: ErrorReply },
+    Refuse { inbound: Box<InboundMessage>, failure: EngineError },
     /// An effect to carry out, and the draft of its intent; `None` for one that was left open.
     Carry { effect: Box<Effect>, draft: Option<usize> },
     /// An order whose start is recorded.
@@ -229,7 +219,7 @@ impl<'a> AppendBatch<'a> {
     /// ended; of others nobody knows.
     fn take_up_begun(&mut self, id: EffectId, order: &Order) {
         let record = self.core.open.get(&id.0).copied().flatten().unwrap_or(0);
-        let outcome = match self.host.told(order, record) {
+        let outcome = match self.host.crash_outcome(order, record) {
             CrashOutcome::Ended(outcome) => outcome,
             CrashOutcome::NotDone => return self.after.push(PostCommit::Execute { effect: id.0 }),
             CrashOutcome::Unknown => Outcome::UnknownOutcome,
@@ -256,12 +246,12 @@ impl<'a> AppendBatch<'a> {
             return self.known(inbound, known, body);
         }
         if inbound.newness == MessageNewness::Repeat {
-            let failure = ErrorReply::because(OacpCode::UnknownId, NOT_KNOWN);
+            let failure = EngineError::because(EngineErrorCode::UnknownId, NOT_KNOWN);
             return self.after.push(PostCommit::Refuse { inbound, failure });
         }
         if !self.core.state.has_room_for(&inbound.signal) {
             // A receipt is for what was taken: this is new when it comes again.
-            let failure = ErrorReply::because(OacpCode::Overloaded, NO_ROOM);
+            let failure = EngineError::because(EngineErrorCode::Overloaded, NO_ROOM);
             return self.after.push(PostCommit::Refuse { inbound, failure });
         }
         self.register(offers);
@@ -269,7 +259,6 @@ impl<'a> AppendBatch<'a> {
             mut signal,
             attachment,
             ticket,
-            id,
             wants_receipt,
             load,
             answers,
@@ -291,6 +280,7 @@ impl<'a> AppendBatch<'a> {
             self.core.unanswered.insert(seq, message);
         }
         if wants_receipt {
+            let id = signal.id.clone();
             self.after.push(PostCommit::Receipt { to: attachment, id, seq });
         }
         self.after.push(PostCommit::Await {
@@ -329,11 +319,11 @@ impl<'a> AppendBatch<'a> {
         body: bridle_record::RecordHash,
     ) {
         if known.body != body {
-            let failure = ErrorReply::because(OacpCode::IdConflict, CONFLICT);
+            let failure = EngineError::because(EngineErrorCode::IdConflict, CONFLICT);
             self.after.push(PostCommit::Refuse { inbound, failure });
             return;
         }
-        let (to, id) = (inbound.attachment, inbound.id);
+        let (to, id) = (inbound.attachment, inbound.signal.id);
         if inbound.wants_receipt {
             self.after.push(PostCommit::Receipt { to, id, seq: known.seq });
         }
@@ -375,8 +365,9 @@ impl<'a> AppendBatch<'a> {
             return;
         }
         let session: Box<str> = self.core.state.session().as_str().into();
-        let body = Value::plist([("effect", number(effect))]).to_string();
-        let draft = NewRecord::new(&session, "started", self.at, ENGINE, body);
+        let body = StartedBody::write(EffectId(effect));
+        let kind = RecordKind::Started.word();
+        let draft = NewRecord::new(&session, kind, self.at, ENGINE, body);
         self.append.drafts.push(draft.caused_by(self.intent(effect)));
         self.append.started.push((session, effect));
         self.after.push(PostCommit::Execute { effect });
@@ -485,9 +476,12 @@ impl<'a> AppendBatch<'a> {
 
     /// Whether an answer to a question, as it was just recorded, counts for nothing.
     fn is_refused(&self, draft: usize, effects: &[Effect]) -> bool {
-        let NewRecord { kind: "answered", seq: Some(seq), .. } = self.append.drafts[draft] else {
+        let NewRecord { kind, seq: Some(seq), .. } = self.append.drafts[draft] else {
             return false;
         };
+        if kind != RecordKind::Answered.word() {
+            return false;
+        }
         effects.iter().any(|effect| match effect {
             Effect::Say(said) => {
                 let status = said.payload.get("status");
@@ -500,18 +494,14 @@ impl<'a> AppendBatch<'a> {
     /// Notes with an answer that it counts for nothing: to whoever reads the stream it would look
     /// like the one that does.
     fn mark_refused(&mut self, draft: usize) {
-        let marked = |body: &str| {
-            let open = body.strip_suffix(')').unwrap_or(body);
-            format!("{open} :counted nil)")
-        };
         let body = &mut self.append.drafts[draft].body;
-        *body = marked(body);
+        *body = AnsweredBody::uncounted(body);
         let published = self.after.iter_mut().rev().find_map(|after| match after {
             PostCommit::Publish { draft: of, body, .. } if *of == draft => Some(body),
             _ => None,
         });
         if let Some(body) = published {
-            *body = marked(body).into();
+            *body = AnsweredBody::uncounted(body).into();
         }
     }
 
@@ -534,13 +524,9 @@ impl<'a> AppendBatch<'a> {
     /// What is said as it was proposed is kept with what was said alone: it may be a long text.
     fn share(&mut self, event: usize, said: usize) {
         let [proposed, told] = [event, said].map(|draft| &*self.append.drafts[draft].body);
-        let at = told.find(SAID).map(|at| at + SAID.len());
-        let from = proposed.find(PROPOSED).map(|from| from + PROPOSED.len());
-        let (Some(at), Some(from)) = (at, from) else { return };
-        // Without the ends of the payload and of the body.
-        let Some(part) = told[at..].strip_suffix("))") else { return };
-        let bytes = part.len();
-        if bytes >= WORTH_SHARING && proposed[from..].starts_with(part) {
+        if let Some(SharedText { in_event: from, in_said: at, bytes }) =
+            SayBody::shared_text(proposed, told)
+        {
             self.append.drafts[event].shared = Some(SharedPart { from, with: said, at, bytes });
         }
     }
@@ -575,14 +561,14 @@ impl<'a> AppendBatch<'a> {
     /// Adds a draft; a numbered one is published when it is durable.
     fn record(
         &mut self,
-        kind: &'static str,
+        kind: RecordKind,
         body: String,
         seq: Option<u64>,
         cause: RecordCause,
         principal: &str,
     ) -> usize {
         let draft = self.append.drafts.len();
-        if let (Some(seq), Some(kind)) = (seq, StreamEventKind::from_record(kind)) {
+        if let (Some(seq), Some(kind)) = (seq, StreamEventKind::of(kind)) {
             let body = body.as_str().into();
             let at = self.at;
             self.after.push(PostCommit::Publish { draft, seq, at, kind, body, answers: None });
@@ -593,7 +579,7 @@ impl<'a> AppendBatch<'a> {
             other => Cow::Owned(other.to_owned()),
         };
         let at = self.at;
-        let (receipt, shared) = (None, None);
+        let (kind, receipt, shared) = (kind.word(), None, None);
         let draft_of =
             NewRecord { session, seq, at, cause, principal, kind, body, receipt, shared };
         self.append.drafts.push(draft_of);
@@ -603,13 +589,8 @@ impl<'a> AppendBatch<'a> {
     /// Notes the hash of the State with the end of a turn, for replay to compare. Not in a record of its
     /// own: a record is a twentieth of what a prompt costs, however little it says.
     fn mark(&mut self, finish: usize) {
-        let body = &mut self.append.drafts[finish].body;
-        // The end of the list, which is written again behind it.
-        body.pop();
-        body.push_str(DIGEST);
-        body.push_str(&self.core.state.digest());
-        // Hex digits: nothing in them needs to be escaped.
-        body.push_str("\")");
+        let digest = self.core.state.digest();
+        FinishBody::add_state_digest(&mut self.append.drafts[finish].body, &digest);
     }
 
     /// The record of an effect's intent, as the cause of its outcome.
@@ -619,8 +600,4 @@ impl<'a> AppendBatch<'a> {
             _ => RecordCause::None,
         }
     }
-}
-
-fn number(number: u64) -> Value {
-    Value::int(i64::try_from(number).unwrap_or(i64::MAX))
 }

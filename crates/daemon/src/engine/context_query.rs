@@ -9,11 +9,10 @@ use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use bridle_loop::SessionId;
+use bridle_loop::{KeywordName, SessionId, SignalKind};
 use bridle_sexp::{Dialect, Reader, Value};
-use bridle_wire::OacpCode;
-use bridle_wire::oacp::{ErrorReply, MessagePath, MessageType, OacpMessage};
 
+use super::error::{EngineError, EngineErrorCode};
 use super::hub::Hub;
 use super::memory_query;
 use super::refusals::RefusedAttempt;
@@ -39,7 +38,7 @@ const ACTIONS: &[ContextAction] = &[
 ];
 
 /// An answer in the making.
-pub(super) type Answering = Pin<Box<dyn Future<Output = Result<QueryAnswer, ErrorReply>> + Send>>;
+pub(super) type Answering = Pin<Box<dyn Future<Output = Result<QueryAnswer, EngineError>> + Send>>;
 
 /// Something that can be asked.
 struct ContextAction {
@@ -71,14 +70,14 @@ pub(crate) enum QueryAnswer {
 
 impl QueryAnswer {
     /// As data, if the text is of this dialect.
-    pub(crate) fn into_value(self, dialect: Dialect) -> Result<Value, ErrorReply> {
+    pub(crate) fn into_value(self, dialect: Dialect) -> Result<Value, EngineError> {
         match self {
             QueryAnswer::Value(value) => Ok(value),
             QueryAnswer::Text(text) => match Reader::new().dialect(dialect).read_one(&text) {
                 Ok(tree) => Ok(tree.root().to_value()),
                 Err(error) => {
                     tracing::error!(%error, "an answer about the context cannot be read");
-                    Err(OacpCode::Internal.into())
+                    Err(EngineErrorCode::Internal.into())
                 }
             },
         }
@@ -105,14 +104,17 @@ impl fmt::Debug for ContextQuery {
 }
 
 impl ContextQuery {
-    /// What a message asks about the context; `None` when it is for somebody else.
+    /// Reads the payload of a request to this target; `None` when the target is not `:context`.
     ///
     /// # Errors
     /// No such action can be asked for.
-    pub(super) fn of(message: &OacpMessage) -> Option<Result<ContextQuery, ErrorReply>> {
-        let is_ours = message.kind == MessageType::Request
-            && message.target.as_ref().is_some_and(|target| target.is(CONTEXT));
-        let payload = message.payload.as_ref().filter(|_| is_ours)?;
+    pub(super) fn of(
+        target: &KeywordName,
+        payload: &Value,
+    ) -> Option<Result<ContextQuery, EngineError>> {
+        if target.as_str() != CONTEXT {
+            return None;
+        }
         let action = payload.get("action");
         let named = |entry: &&ContextAction| action.is_some_and(|name| name.is_keyword(entry.name));
         Some(match ACTIONS.iter().find(named) {
@@ -131,24 +133,20 @@ impl Hub {
         self: Arc<Hub>,
         from: QueryAsker,
         asked: ContextQuery,
-    ) -> Result<QueryAnswer, ErrorReply> {
+    ) -> Result<QueryAnswer, EngineError> {
         if from.who == Principal::Anonymous {
-            return Err(self.forbid(&from.who, RefusedAttempt::Say(MessageType::Request)));
+            return Err(self.forbid(&from.who, RefusedAttempt::Say(SignalKind::Request)));
         }
         let ContextQuery { action, payload } = asked;
         (action.answer)(self, from, payload).await
     }
 }
 
-fn unknown() -> ErrorReply {
+fn unknown() -> EngineError {
     let names: Vec<String> = ACTIONS.iter().map(|action| format!(":{}", action.name)).collect();
-    let path = MessagePath::of(&["payload", "action"]);
     let text = format!("expected an action of `:context`: {}", names.join(" "));
-    ErrorReply { path, ..ErrorReply::because(OacpCode::Unsupported, text) }
-}
-
-/// The refusal of a field, for whoever reads a payload.
-pub(super) fn invalid(key: &'static str, text: impl Into<String>) -> ErrorReply {
-    let path = MessagePath::of(&["payload", key]);
-    ErrorReply { path, ..ErrorReply::because(OacpCode::InvalidValue, text) }
+    EngineError {
+        field: Some("action"),
+        ..EngineError::because(EngineErrorCode::Unsupported, text)
+    }
 }

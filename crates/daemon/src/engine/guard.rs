@@ -5,27 +5,23 @@
 //! the start the built-in ones, and the record, the log and the health check say so. What the
 //! policies say to a proposal is decided by the loop.
 
+use bridle_history::policy_sets::PolicySetCache;
+use bridle_loop::{
+    ApprovalRequest, DEFAULT_POLICY, GuardPolicies, InstalledPolicies, PolicyBody, PolicyHash,
+    PolicyRefusedBody, PolicyVerdict, RecordKind, SessionAccess, SessionId, UnixMillis,
+    VisitedSession,
+};
+use bridle_record::NewRecord;
 use std::error::Error as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
-
-use bridle_history::policy_sets::{POLICY, PolicySetCache};
-use bridle_loop::{
-    ApprovalRequest, DEFAULT_POLICY, GuardPolicies, InstalledPolicies, PolicyHash, PolicyVerdict,
-    SessionAccess, SessionId, UnixMillis, VisitedSession,
-};
-use bridle_record::NewRecord;
-use bridle_sexp::Value;
 
 use super::hub::Hub;
 use crate::access::policy_file;
 use crate::access::policy_load::{self, LoadMarker};
 use crate::access::principal::Principal;
 use crate::config::{DaemonConfig, PolicyChoice};
-
-/// The kind of the records that say why policies were not installed.
-const REFUSED: &str = "policy-refused";
 
 /// The policies of one daemon.
 pub(crate) struct PolicyGuard {
@@ -160,19 +156,15 @@ impl GuardState {
 }
 
 fn draft(hash: PolicyHash, text: &str, at: i64, principal: &str) -> NewRecord {
-    let body = Value::plist([
-        ("hash", Value::str(hash.to_string())),
-        ("engine", Value::str(GuardPolicies::engine())),
-        ("text", Value::str(text)),
-    ]);
-    NewRecord::new("", POLICY, at, principal, body.to_string())
+    let body = PolicyBody::write(hash, text);
+    NewRecord::new("", RecordKind::Policy.word(), at, principal, body)
 }
 
 /// The record of policies that were not installed.
 pub(super) fn refusal(file: Option<&Path>, reason: &str, at: i64, principal: &str) -> NewRecord {
-    let file = file.map_or(Value::Nil, |file| Value::str(file.display().to_string()));
-    let body = Value::plist([("file", file), ("reason", Value::str(reason))]);
-    NewRecord::new("", REFUSED, at, principal, body.to_string())
+    let file = file.map(|file| file.display().to_string());
+    let body = PolicyRefusedBody::write(file.as_deref(), reason);
+    NewRecord::new("", RecordKind::PolicyRefused.word(), at, principal, body)
 }
 
 impl Hub {

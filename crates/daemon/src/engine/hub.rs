@@ -23,9 +23,6 @@ use bridle_loop::{ActuatorRef, ApprovalRequest, Seq, SessionId, WithdrawalReason
 use bridle_memex::MemoryStore;
 use bridle_record::{AppendNumbers, RecordAppend};
 use bridle_sexp::Value;
-use bridle_wire::OacpCode;
-use bridle_wire::oacp::ErrorReply;
-use bridle_wire::oacp::hello::ShellRole;
 use tokio::sync::{Semaphore, SemaphorePermit, oneshot};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -35,11 +32,13 @@ use self::resting_sessions::RestingSessions;
 use super::attached_shell::AttachedShell;
 use super::batch::BatchContext;
 use super::clock::MonotonicClock;
+use super::error::{EngineError, EngineErrorCode};
 use super::facts;
 use super::guard::PolicyGuard;
 use super::inbox_item::InboxItem;
 use super::live_session::{GuardQuestion, LiveSessionSlot, RingCapacity, SlotState};
 use super::load;
+use super::memex_service::AsyncMemexService;
 use super::principal_usage::PrincipalUsageSums;
 use super::readers::ReaderPool;
 use super::record_writer::{AppendError, RecordWriter};
@@ -49,11 +48,11 @@ use super::session_task::drive;
 use super::session_timers::SessionTimers;
 use super::shell_feed::{Reading, ShellFeed};
 use super::spending::RecordBudgetUse;
+use super::stream::AttachRole;
 use super::stream::{AttachRequest, AttachmentId, OutboundItem, StreamMode};
 use super::unsaved_buffers::UnsavedBuffers;
 use crate::access::principal::Principal;
 use crate::config::EngineLimits;
-use crate::memex_service::AsyncMemexService;
 use crate::metrics::EngineMetrics;
 
 /// Sessions that are stepped through at the same time: as many as a few commits take. Others wait with
@@ -155,13 +154,14 @@ impl Hub {
         self: Arc<Hub>,
         who: Principal,
         want: AttachRequest,
-    ) -> Result<Arc<AttachedShell>, ErrorReply> {
+    ) -> Result<Arc<AttachedShell>, EngineError> {
         self.check_open()?;
         if who == Principal::Anonymous {
             return Err(self.forbid(&who, RefusedAttempt::Attach(want.role, want.session.as_ref())));
         }
         let Some(id) = &want.session else { return self.attach_fresh(who, want) };
-        let wants_past = want.role == ShellRole::Observer || want.cursor.is_some_and(|seq| seq > 0);
+        let wants_past =
+            want.role == AttachRole::Observer || want.cursor.is_some_and(|seq| seq > 0);
         // Held as soon as it is found: were it only seen, it could be swept with its last shell, and
         // be made anew without its past and with the wrong owner.
         let held = match self.find(id).await? {
@@ -183,7 +183,7 @@ impl Hub {
         self: &Arc<Hub>,
         who: Principal,
         want: AttachRequest,
-    ) -> Result<Arc<AttachedShell>, ErrorReply> {
+    ) -> Result<Arc<AttachedShell>, EngineError> {
         self.check_open()?;
         // Whoever is unknown has no session, not even in memory.
         if who == Principal::Anonymous {
@@ -206,7 +206,7 @@ impl Hub {
         how: WithdrawalReason,
     ) {
         let Ok(Some(held)) = self.find(&session).await else { return };
-        if self.may_join(&who, ShellRole::Controller, &held.session) {
+        if self.may_join(&who, AttachRole::Controller, &held.session) {
             held.post(InboxItem::Withdraw { seq: Seq(seq), how, principal: who.name() });
         }
     }
@@ -268,8 +268,8 @@ impl Hub {
     }
 
     /// Who keeps the index of them.
-    pub(super) fn librarian(&self) -> Option<&AsyncMemexService> {
-        self.files.librarian()
+    pub(super) fn memex_service(&self) -> Option<&AsyncMemexService> {
+        self.files.memex_service()
     }
 
     pub(super) fn host_ref(&self) -> &Host {
@@ -317,9 +317,9 @@ impl Hub {
         self.stopping.load(Ordering::Relaxed)
     }
 
-    pub(super) fn check_open(&self) -> Result<(), ErrorReply> {
+    pub(super) fn check_open(&self) -> Result<(), EngineError> {
         match self.is_stopping() {
-            true => Err(OacpCode::ShuttingDown.into()),
+            true => Err(EngineErrorCode::ShuttingDown.into()),
             false => Ok(()),
         }
     }
@@ -388,7 +388,7 @@ impl Hub {
         self: &Arc<Hub>,
         session: &Arc<LiveSessionSlot>,
         work: InboxItem,
-    ) -> Result<(), ErrorReply> {
+    ) -> Result<(), EngineError> {
         let mut inner = session.lock();
         if let Some(gone) = &inner.gone {
             return Err(gone.clone());
@@ -401,13 +401,13 @@ impl Hub {
     }
 
     /// Checks that one more message of a session may wait.
-    pub(super) fn check_room(&self, inner: &SlotState) -> Result<(), ErrorReply> {
+    pub(super) fn check_room(&self, inner: &SlotState) -> Result<(), EngineError> {
         let most = self.limits.inbox;
         if inner.signals < most {
             return Ok(());
         }
         let text = format!("{most} messages of this session wait already; send it again later");
-        Err(ErrorReply::because(OacpCode::Overloaded, text))
+        Err(EngineError::because(EngineErrorCode::Overloaded, text))
     }
 
     /// Tries again soon what could not be recorded.
@@ -438,7 +438,7 @@ impl Hub {
     pub(super) async fn find(
         self: &Arc<Hub>,
         id: &SessionId,
-    ) -> Result<Option<SessionHandle>, ErrorReply> {
+    ) -> Result<Option<SessionHandle>, EngineError> {
         if let Some(session) = self.map().get(id) {
             return Ok(Some(self.hold(session)));
         }
@@ -524,7 +524,7 @@ impl Hub {
         held: &SessionHandle,
         who: Principal,
         want: AttachRequest,
-    ) -> Result<Arc<AttachedShell>, ErrorReply> {
+    ) -> Result<Arc<AttachedShell>, EngineError> {
         let session = &held.session;
         let mut inner = session.lock();
         if let Some(gone) = &inner.gone {
@@ -564,12 +564,12 @@ impl Hub {
         question: &ApprovalRequest,
     ) -> bool {
         feed.mode == StreamMode::Stream
-            && feed.role == ShellRole::Controller
+            && feed.role == AttachRole::Controller
             && self.may_answer(&feed.who, question, &session.id, &session.owner)
     }
 
     /// Owner and last number of a session that the record knows.
-    async fn row(&self, id: &SessionId) -> Result<Option<(Arc<str>, u64)>, ErrorReply> {
+    async fn row(&self, id: &SessionId) -> Result<Option<(Arc<str>, u64)>, EngineError> {
         let id = id.clone();
         let row = self.readers.read(move |reader| reader.session(id.as_str())).await?;
         let row = row.filter(|row| !row.forgotten);
@@ -607,6 +607,6 @@ impl Drop for SessionHandle {
     }
 }
 
-fn unknown_session() -> ErrorReply {
-    ErrorReply::because(OacpCode::UnknownSession, NO_SUCH_SESSION)
+fn unknown_session() -> EngineError {
+    EngineError::because(EngineErrorCode::UnknownSession, NO_SUCH_SESSION)
 }

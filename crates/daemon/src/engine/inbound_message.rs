@@ -7,8 +7,6 @@ use bridle_loop::{
 };
 use bridle_record::MessageReceipt;
 use bridle_sexp::Value;
-use bridle_wire::OacpCode;
-use bridle_wire::oacp::{ErrorReply, MessageId, MessagePath, MessageType, OacpMessage};
 
 use super::loaded_session::{body_hash, hash_of};
 use super::shell_feed::ShellFeed;
@@ -16,8 +14,24 @@ use super::stream::{AttachmentId, StreamMode};
 use super::unsaved_buffers::SentAst;
 use crate::byte_budget::InFlightBytes;
 
-/// What a client is told whose message is of no type that the engine takes.
-const NO_SIGNAL: &str = "expected an `:EVENT`, a `:REQUEST` or a `:LOG`";
+/// A message for the engine, as its face read it. The session adds who says it.
+#[derive(Debug)]
+pub(crate) struct ShellSignal {
+    /// Event, request or log line.
+    pub(crate) kind: SignalKind,
+    /// The id as its sender wrote it: an integer or a string.
+    pub(crate) id: Option<Value>,
+    /// Actuator that a request is for.
+    pub(crate) target: Option<KeywordName>,
+    /// Kind of the shell, where a message says it and no hello did.
+    pub(crate) shell: Option<KeywordName>,
+    /// Property list; nil is the empty one.
+    pub(crate) payload: Value,
+    /// Paths of what its face took away.
+    pub(crate) dropped: Vec<Box<str>>,
+    /// The AST of a buffer that it brings.
+    pub(crate) ast: Option<SentAst>,
+}
 
 /// A message on its way through the inbox.
 #[derive(Debug)]
@@ -26,8 +40,6 @@ pub(super) struct InboundMessage {
     pub(super) attachment: AttachmentId,
     /// Its place in the order of answers, for a client without hello.
     pub(super) ticket: Option<u64>,
-    /// Its id as the client sent it.
-    pub(super) id: Option<MessageId>,
     /// Whether its sender wants to know that it is recorded.
     pub(super) wants_receipt: bool,
     /// Answers to questions of the guard that it brings: recorded with it, before it.
@@ -58,66 +70,46 @@ pub(super) enum MessageNewness {
     Repeat,
 }
 
-/// Makes a signal of a message; who says it is known from the connection.
-///
-/// # Errors
-/// When the message is of a type that is no signal.
+/// Makes the loop's signal of a message; its sender is known from the connection.
 pub(super) fn read(
-    message: OacpMessage,
-    dropped: &[MessagePath],
+    message: ShellSignal,
     feed: &ShellFeed,
     ticket: Option<u64>,
     load: InFlightBytes,
-) -> Result<InboundMessage, ErrorReply> {
-    let kind = match message.kind {
-        MessageType::Event => SignalKind::Event,
-        MessageType::Request => SignalKind::Request,
-        MessageType::Log => SignalKind::Log,
-        MessageType::Response
-        | MessageType::Status
-        | MessageType::HealthCheck
-        | MessageType::HealthResponse => {
-            return Err(ErrorReply::because(OacpCode::Unsupported, NO_SIGNAL));
-        }
-    };
+) -> InboundMessage {
+    let ShellSignal { kind, id, target, shell, payload, dropped, ast } = message;
     let from = SignalSender {
         principal: feed.who.text().into(),
         owner: feed.who.is_owner(),
         client: feed.about.client.clone(),
         // A client without hello may say what it is with each message.
-        shell: feed
-            .about
-            .shell
-            .clone()
-            .or_else(|| message.meta.source.as_deref().map(KeywordName::new)),
+        shell: feed.about.shell.clone().or(shell),
         locale: feed.about.locale.clone(),
         time_zone: feed.about.time_zone.clone(),
     };
-    let payload = message.payload.unwrap_or(Value::Nil);
     let body = body_of(feed.mode, &payload);
     let signal = Signal {
         kind,
         from,
-        id: message.id.as_ref().map(MessageId::to_value),
-        target: message.target.map(|target| KeywordName::new(target.as_str())),
+        id,
+        target,
         payload,
-        dropped: dropped.iter().map(|path| path.to_string().into()).collect(),
+        dropped,
         // A client without hello has nothing else to hear the outcome from than its one answer;
         // one that follows has nothing to wait for a yes with.
         patient: feed.mode == StreamMode::Stream,
     };
-    Ok(InboundMessage {
+    InboundMessage {
         signal,
         attachment: feed.id,
         ticket,
-        id: message.id,
         wants_receipt: feed.receipts,
         answers: Vec::new(),
         load,
         newness: MessageNewness::Any,
-        ast: None,
+        ast,
         body,
-    })
+    }
 }
 
 /// A request over HTTP has the fingerprint of what came with it: the same request is the same,
@@ -135,15 +127,13 @@ pub(crate) fn request_id(session: &SessionId, effect: u64) -> String {
 }
 
 /// The effect that a shell's answer names; `None` when it is none of this session.
-pub(super) fn effect_of(message: &OacpMessage, session: &SessionId) -> Option<u64> {
-    let Some(MessageId::Str(id)) = &message.id else { return None };
-    let number = id.strip_prefix(session.as_str())?.strip_prefix('-')?;
+pub(super) fn effect_of(id: &Value, session: &SessionId) -> Option<u64> {
+    let number = id.as_str()?.strip_prefix(session.as_str())?.strip_prefix('-')?;
     number.parse().ok()
 }
 
 /// What a shell's answer says about the request.
-pub(super) fn outcome_of(message: &OacpMessage) -> Outcome {
-    let payload = message.payload.clone().unwrap_or(Value::Nil);
+pub(super) fn outcome_of(payload: &Value) -> Outcome {
     let says = |name| payload.get("status").is_some_and(|status| status.is_keyword(name));
     let reason = || -> Box<str> {
         let texts = ["message", "reason", "text"];
@@ -155,6 +145,6 @@ pub(super) fn outcome_of(message: &OacpMessage) -> Outcome {
     } else if says("error") || says("failed") {
         Outcome::Failed(reason())
     } else {
-        Outcome::Done(payload)
+        Outcome::Done(payload.clone())
     }
 }

@@ -8,7 +8,7 @@ use bridle_loop::{
     WithdrawalReason,
 };
 use bridle_record::{ForgetRequest, ForgetResult, RecordNumber};
-use bridle_wire::oacp::MessageId;
+use bridle_sexp::Value;
 use tokio::sync::oneshot;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
@@ -73,7 +73,7 @@ pub(super) struct ApprovalAnswering {
 #[derive(Debug)]
 pub(super) enum AnswerRoute {
     /// A shell of the session, under the id of its message.
-    Shell(ReplyWaiter, Option<MessageId>),
+    Shell(ReplyWaiter, Option<Value>),
     /// Somebody who answered from elsewhere.
     To(oneshot::Sender<Arc<StreamEvent>>),
 }
@@ -126,7 +126,7 @@ impl InboxItem {
         let signal = &inbound.signal;
         let Some(target) = signal.target.as_ref() else { return };
         let readers = Principal::readership(&signal.from, owner);
-        if let Some(payload) = host.prepares(target, &signal.payload, readers) {
+        if let Some(payload) = host.prepare_payload(target, &signal.payload, readers) {
             // What comes again is recognized by what its sender said.
             inbound.body.get_or_insert_with(|| body_hash(&inbound.signal));
             inbound.signal.payload = payload;

@@ -8,13 +8,13 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use bridle_loop::{ApprovalRequest, KeywordName, SessionId};
-use bridle_wire::oacp::ErrorReply;
-use bridle_wire::oacp::hello::ShellRole;
 
+use super::error::EngineError;
 use super::guard::GuardState;
 use super::inbox_item::InboxItem;
 use super::loaded_session::LoadedSession;
 use super::shell_feed::ShellFeed;
+use super::stream::AttachRole;
 use super::stream::{AttachmentId, OutboundItem, SessionStatus, StreamEvent, StreamMode};
 use super::workers::CancellableWorker;
 use crate::access::principal::Principal;
@@ -68,14 +68,14 @@ pub(super) struct SlotState {
     /// The turn that was last thought about, and the number of its signal.
     pub(super) thought: Option<(u64, u64)>,
     /// Why nothing is taken any more.
-    pub(super) gone: Option<ErrorReply>,
+    pub(super) gone: Option<EngineError>,
 }
 
 /// Somebody who was let in.
 #[derive(Debug)]
 pub(super) struct AdmittedShell {
     pub(super) who: Principal,
-    pub(super) role: ShellRole,
+    pub(super) role: AttachRole,
     /// When, in seconds since 1970.
     pub(super) at: i64,
     /// The policies that said so.

@@ -3,15 +3,15 @@
 //! Everything here runs on threads for blocking work. Loading reads the last checkpoint and what
 //! came after it, never the whole history.
 
+use bridle_history::policy_sets::PolicySetCache;
+use bridle_history::record_source::kind_of;
+use bridle_history::session_fold::{HistoryFold, fold};
+use bridle_loop::{ActuatorLocation, Effect, KeywordName, SessionId};
+use bridle_record::{LoadedSessionRows, ReceiptRow, Record, RecordReader, StoreError};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use bridle_history::session_fold::{HistoryFold, fold};
-use bridle_loop::{ActuatorLocation, Effect, KeywordName, SessionId};
-use bridle_record::compact::COMPACTED;
-use bridle_record::{LoadedSessionRows, ReceiptRow, Record, RecordReader, StoreError};
-use bridle_wire::oacp::ErrorReply;
-
+use super::error::EngineError;
 use super::hub::Hub;
 use super::live_session::{GuardQuestion, ShellRequest};
 use super::loaded_session::{AdmittedMessage, LoadedSession, SessionReceipts};
@@ -39,9 +39,9 @@ pub(super) struct FoundSession {
 ///
 /// # Errors
 /// The record cannot be read.
-pub(super) async fn load(hub: &Arc<Hub>, id: &SessionId) -> Result<FoundSession, ErrorReply> {
+pub(super) async fn load(hub: &Arc<Hub>, id: &SessionId) -> Result<FoundSession, EngineError> {
     let (id, now, sets) = (id.clone(), hub.now(), Arc::clone(&hub.guard.sets));
-    hub.readers.read(move |reader| read(HistoryFold { reader, sets: &sets }, id, now)).await
+    hub.readers.read(move |reader| read(reader, &sets, id, now)).await
 }
 
 /// Reads events of a session after a number.
@@ -53,7 +53,7 @@ pub(super) async fn page(
     session: SessionId,
     after: u64,
     most: usize,
-) -> Result<Vec<Arc<StreamEvent>>, ErrorReply> {
+) -> Result<Vec<Arc<StreamEvent>>, EngineError> {
     readers.read(move |reader| read_page(reader, &session, after, most)).await
 }
 
@@ -83,8 +83,12 @@ fn read_page(
     Ok(page)
 }
 
-fn read(past: HistoryFold<'_>, id: SessionId, now: i64) -> Result<FoundSession, StoreError> {
-    let reader = past.reader;
+fn read(
+    reader: &RecordReader,
+    sets: &PolicySetCache,
+    id: SessionId,
+    now: i64,
+) -> Result<FoundSession, StoreError> {
     let is_known = reader.session(id.as_str())?.is_some_and(|row| !row.forgotten);
     if !is_known {
         let (requests, questions) = Default::default();
@@ -92,7 +96,7 @@ fn read(past: HistoryFold<'_>, id: SessionId, now: i64) -> Result<FoundSession, 
     }
     let loaded = reader.load(id.as_str(), now)?;
     let unsaved = loaded.tail.len();
-    let state = fold(past, id.clone(), &loaded)?;
+    let state = fold(HistoryFold { reader, sets }, id.clone(), &loaded)?;
     let mut core = LoadedSession::read(state, receipts(&loaded), unsaved);
     for row in &loaded.open {
         core.open.insert(row.effect, None);
@@ -147,13 +151,7 @@ fn receipts(loaded: &LoadedSessionRows) -> SessionReceipts {
 }
 
 fn stream_event(record: Record) -> Option<Arc<StreamEvent>> {
-    // What was compacted is gone, whatever it was.
-    let is_compacted = &*record.kind == COMPACTED;
-    let kind = if is_compacted {
-        StreamEventKind::Settled
-    } else {
-        StreamEventKind::from_record(&record.kind)?
-    };
+    let kind = StreamEventKind::of(kind_of(&record)?)?;
     let body = match record.body {
         bridle_record::RecordBody::Text(text) => Some(text.into()),
         bridle_record::RecordBody::Erased => None,

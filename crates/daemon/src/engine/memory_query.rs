@@ -3,17 +3,17 @@
 //! Called by the table of `context`. The policies are asked first (`recall`). Questions and answers are in no record: what memory holds would be there
 //! twice, and what is private would be in a log. Refused attempts are recorded like all others.
 
+use bridle_history::record_source::of_kinds;
+use bridle_history::session_fold;
+use bridle_loop::{RecordKind, SessionAccess, SessionId};
+use bridle_memex::{MemexAsker, MemexQuestion, MemexRefusal, PrivateAccess, success};
+use bridle_record::{Record, RecordFilter, RecordNumber, RecordReader, StoreError};
+use bridle_sexp::Value;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use bridle_history::session_fold;
-use bridle_loop::{SessionAccess, SessionId};
-use bridle_memex::{MemexAsker, MemexQuestion, PrivateAccess, no_memex, success};
-use bridle_record::{Record, RecordFilter, RecordNumber, RecordReader, StoreError};
-use bridle_sexp::Value;
-use bridle_wire::oacp::ErrorReply;
-
 use super::context_query::{Answering, QueryAnswer, QueryAsker};
+use super::error::EngineError;
 use super::hub::Hub;
 use super::refusals::RefusedAttempt;
 use crate::access::principal::Principal;
@@ -22,8 +22,14 @@ use crate::access::principal::Principal;
 const NO_SESSION: &str = "recall";
 
 /// Records of the daemon that a log has: what it did, and what it refused.
-const LOGGED: [&str; 6] =
-    ["daemon-up", "daemon-down", "policy", "policy-refused", "refused", "forgot"];
+const LOGGED: [RecordKind; 6] = [
+    RecordKind::DaemonUp,
+    RecordKind::DaemonDown,
+    RecordKind::Policy,
+    RecordKind::PolicyRefused,
+    RecordKind::Refused,
+    RecordKind::Forgot,
+];
 
 /// Records among which they are looked for, from the latest back.
 const LOOKED_AT: u64 = 20_000;
@@ -32,7 +38,9 @@ const LOOKED_AT: u64 = 20_000;
 pub(super) fn answer(hub: Arc<Hub>, from: QueryAsker, payload: Value) -> Answering {
     Box::pin(async move {
         let QueryAsker { who, own, .. } = from;
-        hub.recall(&who, MemexQuestion::of(&payload)?, own).await.map(QueryAnswer::from)
+        let question =
+            MemexQuestion::of(&payload).map_err(|refusal| EngineError::from(&refusal))?;
+        hub.recall(&who, question, own).await.map(QueryAnswer::from)
     })
 }
 
@@ -43,28 +51,28 @@ impl Hub {
         who: &Principal,
         ask: MemexQuestion,
         own: Option<SessionId>,
-    ) -> Result<Value, ErrorReply> {
+    ) -> Result<Value, EngineError> {
         let nowhere = || SessionId::parse(NO_SESSION).expect("letters are a name");
         let session = own.unwrap_or_else(nowhere);
         // It is their own session: others are not let into it.
         if !self.may(who, SessionAccess::Recall, &session, &who.name()) {
             return Err(self.forbid(who, RefusedAttempt::Recall));
         }
-        let eyes = if who.is_owner() { PrivateAccess::Owner } else { PrivateAccess::Public };
+        let access = if who.is_owner() { PrivateAccess::Owner } else { PrivateAccess::Public };
         match ask {
-            MemexQuestion::Logs(_) if eyes == PrivateAccess::Public => {
+            MemexQuestion::Logs(_) if access == PrivateAccess::Public => {
                 Err(self.forbid(who, RefusedAttempt::Recall))
             }
             MemexQuestion::Logs(limit) => self.logs(limit).await,
-            ask => match self.librarian() {
-                Some(librarian) => librarian.answer(ask, MemexAsker { eyes }).await,
-                None => Err(no_memex()),
+            ask => match self.memex_service() {
+                Some(service) => service.answer(ask, MemexAsker { access }).await,
+                None => Err(EngineError::from(&MemexRefusal::NoMemex)),
             },
         }
     }
 
     /// The latest that the daemon has recorded about itself, the oldest of it first.
-    async fn logs(&self, limit: usize) -> Result<Value, ErrorReply> {
+    async fn logs(&self, limit: usize) -> Result<Value, EngineError> {
         let head = self.head.load(Ordering::Relaxed);
         let records = self.readers.read(move |reader| latest(reader, head, limit)).await?;
         let entries = records.iter().map(|record| {
@@ -84,8 +92,7 @@ impl Hub {
 }
 
 fn latest(reader: &RecordReader, head: u64, limit: usize) -> Result<Vec<Record>, StoreError> {
-    let kinds = LOGGED.iter().map(|kind| (*kind).into()).collect();
-    let filter = RecordFilter { session: Some("".into()), kinds, ..RecordFilter::default() };
+    let filter = RecordFilter { session: Some("".into()), ..of_kinds(LOGGED) };
     let mut after = RecordNumber(head.saturating_sub(LOOKED_AT));
     let mut found: Vec<Record> = Vec::new();
     loop {

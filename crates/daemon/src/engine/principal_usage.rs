@@ -4,11 +4,11 @@
 //! it by an event, so that a replay judges by what was known then. Nothing is kept in a file of its
 //! own: at the start the decisions of the last hour are counted again.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
+use bridle_history::record_source::of_kinds;
 use bridle_history::session_fold;
-use bridle_loop::{PrincipalTallies, UnixMillis};
-use bridle_record::{RecordFilter, RecordNumber, RecordReader, StoreError};
+use bridle_loop::{PrincipalTallies, RecordKind, UnixMillis};
+use bridle_record::{RecordNumber, RecordReader, StoreError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The latest records that are looked at when a daemon starts: an hour of ten turns a second, and
 /// half a second of reading. What was decided before them is not counted again.
@@ -32,7 +32,7 @@ impl PrincipalUsageSums {
     pub(super) fn read(reader: &RecordReader, now: i64) -> Result<PrincipalUsageSums, StoreError> {
         let mut tallies = PrincipalTallies::default();
         let mut after = first_that_counts(reader, UnixMillis(now))?;
-        let decisions = RecordFilter { kinds: vec!["decided".into()], ..RecordFilter::default() };
+        let decisions = of_kinds([RecordKind::Decided]);
         loop {
             let page = reader.records(after, &decisions, PAGE)?;
             let Some(last) = page.last() else { break };

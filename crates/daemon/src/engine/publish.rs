@@ -121,7 +121,7 @@ impl PublishContext<'_> {
             }
             PostCommit::Refuse { inbound, failure } => {
                 if let Some(feed) = self.inner.feed(inbound.attachment) {
-                    feed.refuse(inbound.ticket, inbound.id, failure);
+                    feed.refuse(inbound.ticket, inbound.signal.id, failure);
                 }
             }
             PostCommit::Carry { effect, draft } => {

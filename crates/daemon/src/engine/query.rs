@@ -3,17 +3,20 @@
 //! Read from a message by `talk`, answered by the hub. Only an answer to a question of the guard
 //! leaves a record, in the session that asked it; a list leaves none.
 
-use std::sync::Arc;
-
+use bridle_history::record_source::kind_of;
 use bridle_history::session_fold;
-use bridle_loop::{ActionHash, ApprovalAnswer, ApprovalChoice, EffectId, SessionAccess, SessionId};
+use bridle_loop::{
+    ActionHash, AnsweredBody, ApprovalAnswer, ApprovalChoice, EffectId, IntentBody, KeywordName,
+    RecordKind, SessionAccess, SessionId,
+};
 use bridle_record::Record;
 use bridle_sexp::{Dialect, Value};
-use bridle_wire::OacpCode;
-use bridle_wire::oacp::{ErrorReply, MessageId, MessagePath, MessageType, OacpMessage};
+use std::sync::Arc;
+
 use tokio::sync::oneshot;
 
 use super::context_query::{ContextQuery, QueryAsker};
+use super::error::{EngineError, EngineErrorCode};
 use super::hub::{Hub, SessionHandle};
 use super::inbound_message::request_id;
 use super::inbox_item::{AnswerRoute, ApprovalAnswering, InboxItem};
@@ -22,6 +25,9 @@ use super::load;
 use super::refusals::RefusedAttempt;
 use super::stream::{StreamEvent, StreamEventKind};
 use crate::access::principal::Principal;
+
+/// Target whose requests are answered here.
+const SYSTEM: &str = "system";
 
 /// Most questions in one list, the ones that expire first.
 const SHOWN: usize = 1000;
@@ -80,15 +86,15 @@ pub(crate) struct ApprovalReply {
 }
 
 impl DaemonQuery {
-    /// What a message asks of the daemon; `None` when it is for the engine.
-    pub(crate) fn of(message: &OacpMessage) -> Option<Result<DaemonQuery, ErrorReply>> {
-        if let Some(asked) = ContextQuery::of(message) {
+    /// Reads the payload of a request to this target; `None` when it is no question for the daemon.
+    pub(crate) fn of(
+        target: &KeywordName,
+        payload: &Value,
+    ) -> Option<Result<DaemonQuery, EngineError>> {
+        if let Some(asked) = ContextQuery::of(target, payload) {
             return Some(asked.map(DaemonQuery::Context));
         }
-        let payload = message.payload.as_ref()?;
-        let is_for_daemon = message.kind == MessageType::Request
-            && message.target.as_ref().is_some_and(|target| target.is("system"));
-        let action = payload.get("action").filter(|_| is_for_daemon)?;
+        let action = payload.get("action").filter(|_| target.as_str() == SYSTEM)?;
         let says = |name| action.is_keyword(name);
         if says("sessions") {
             Some(Ok(DaemonQuery::Sessions))
@@ -100,7 +106,10 @@ impl DaemonQuery {
             Some(Ok(DaemonQuery::InstallPolicy))
         } else if says("open-memex") {
             let path = payload.get("path").and_then(Value::as_str).map(str::to_owned);
-            Some(path.map(DaemonQuery::OpenMemex).ok_or_else(|| invalid("path", NO_PATH)))
+            Some(
+                path.map(DaemonQuery::OpenMemex)
+                    .ok_or_else(|| EngineError::invalid("path", NO_PATH)),
+            )
         } else if says("approval") {
             Some(ApprovalName::of(payload).map(DaemonQuery::Approval))
         } else if says("approve") {
@@ -113,19 +122,30 @@ impl DaemonQuery {
     }
 }
 
+impl DaemonQuery {
+    /// Makes the answer to a question that is known by its name, such as `work-7`; `None` if that is no name.
+    pub(crate) fn approve(name: &str, answer: ApprovalChoice) -> Option<DaemonQuery> {
+        let named = ApprovalName::parse(name)?;
+        Some(DaemonQuery::Approve(named, ApprovalReply { answer, hash: None, always: None }))
+    }
+}
+
 impl ApprovalName {
-    fn of(payload: &Value) -> Result<ApprovalName, ErrorReply> {
+    fn of(payload: &Value) -> Result<ApprovalName, EngineError> {
         let value = payload.get("approval");
         if let Some(effect) = value.and_then(Value::as_i64) {
-            let effect = u64::try_from(effect).map_err(|_| invalid("approval", NO_NAME))?;
+            let effect =
+                u64::try_from(effect).map_err(|_| EngineError::invalid("approval", NO_NAME))?;
             return Ok(ApprovalName { session: None, effect });
         }
-        let named = value.and_then(Value::as_str).and_then(|name| {
-            let (session, effect) = name.rsplit_once('-')?;
-            let session = SessionId::parse(session).ok()?;
-            Some(ApprovalName { session: Some(session), effect: effect.parse().ok()? })
-        });
-        named.ok_or_else(|| invalid("approval", NO_NAME))
+        let named = value.and_then(Value::as_str).and_then(ApprovalName::parse);
+        named.ok_or_else(|| EngineError::invalid("approval", NO_NAME))
+    }
+
+    fn parse(name: &str) -> Option<ApprovalName> {
+        let (session, effect) = name.rsplit_once('-')?;
+        let session = SessionId::parse(session).ok()?;
+        Some(ApprovalName { session: Some(session), effect: effect.parse().ok()? })
     }
 }
 
@@ -134,19 +154,19 @@ impl ApprovalReply {
     ///
     /// # Errors
     /// When it says neither yes nor no.
-    pub(super) fn of(payload: &Value) -> Result<ApprovalReply, ErrorReply> {
+    pub(super) fn of(payload: &Value) -> Result<ApprovalReply, EngineError> {
         let verdict = payload.get("verdict");
         let says = |name| verdict.is_some_and(|verdict| verdict.is_keyword(name));
         let answer = match (says("allow"), says("deny")) {
             (true, _) => ApprovalChoice::Allow,
             (_, true) => ApprovalChoice::Deny,
-            _ => return Err(invalid("verdict", NO_VERDICT)),
+            _ => return Err(EngineError::invalid("verdict", NO_VERDICT)),
         };
         let hash = match payload.get("hash") {
             None => None,
             Some(hash) => {
                 let hash = hash.as_str().and_then(ActionHash::parse);
-                Some(hash.ok_or_else(|| invalid("hash", "expected 64 hex digits"))?)
+                Some(hash.ok_or_else(|| EngineError::invalid("hash", "expected 64 hex digits"))?)
             }
         };
         Ok(ApprovalReply { answer, hash, always: payload.get("always").and_then(Value::as_i64) })
@@ -157,17 +177,11 @@ impl ApprovalReply {
         self,
         effect: u64,
         who: &Principal,
-        id: Option<&MessageId>,
+        id: Option<Value>,
     ) -> ApprovalAnswer {
         let ApprovalReply { answer, hash, always } = self;
-        let id = id.map(MessageId::to_value);
         ApprovalAnswer { approval: EffectId(effect), hash, answer, from: who.asker(), id, always }
     }
-}
-
-fn invalid(key: &'static str, text: &str) -> ErrorReply {
-    let path = MessagePath::of(&["payload", key]);
-    ErrorReply { path, ..ErrorReply::because(OacpCode::InvalidValue, text) }
 }
 
 impl Hub {
@@ -181,7 +195,7 @@ impl Hub {
         who: Principal,
         query: DaemonQuery,
         own: Option<SessionId>,
-    ) -> Result<Value, ErrorReply> {
+    ) -> Result<Value, EngineError> {
         if matches!(
             query,
             DaemonQuery::Schedules | DaemonQuery::Approvals | DaemonQuery::Approval(_)
@@ -246,7 +260,7 @@ impl Hub {
         what: &'static str,
         who: Principal,
         list: fn(&Hub, &Principal) -> Value,
-    ) -> Result<Value, ErrorReply> {
+    ) -> Result<Value, EngineError> {
         // As long as there are sessions in the record.
         let listing = tokio::task::spawn_blocking(move || list(&self, &who));
         let list = listing.await.unwrap_or_else(|error| {
@@ -262,7 +276,7 @@ impl Hub {
         who: &Principal,
         named: ApprovalName,
         own: Option<SessionId>,
-    ) -> Result<Value, ErrorReply> {
+    ) -> Result<Value, EngineError> {
         let (held, effect) = self.question(who, named, own).await?;
         let session = &held.session;
         let open = session.lock().questions.get(&effect).cloned();
@@ -299,7 +313,7 @@ impl Hub {
         named: ApprovalName,
         reply: ApprovalReply,
         own: Option<SessionId>,
-    ) -> Result<Value, ErrorReply> {
+    ) -> Result<Value, EngineError> {
         let (held, effect) = self.question(who, named, own).await?;
         self.check_open()?;
         // An answer that does not count is recorded as well.
@@ -311,7 +325,7 @@ impl Hub {
             back: AnswerRoute::To(done),
         }));
         self.post_message(&held.session, work)?;
-        let lost = || ErrorReply::because(OacpCode::StoreUnavailable, NOT_TAKEN);
+        let lost = || EngineError::because(EngineErrorCode::StoreUnavailable, NOT_TAKEN);
         let told: Arc<StreamEvent> = told.await.map_err(|_| lost())?;
         payload_of(&told).ok_or_else(lost)
     }
@@ -322,16 +336,18 @@ impl Hub {
         who: &Principal,
         named: ApprovalName,
         own: Option<SessionId>,
-    ) -> Result<(SessionHandle, u64), ErrorReply> {
+    ) -> Result<(SessionHandle, u64), EngineError> {
         let ApprovalName { session, effect } = named;
-        let Some(id) = session.or(own) else { return Err(invalid("approval", NO_NAME)) };
+        let Some(id) = session.or(own) else {
+            return Err(EngineError::invalid("approval", NO_NAME));
+        };
         let held = self.find(&id).await?;
         match held {
             Some(held) if self.sees(who, &held.session) => Ok((held, effect)),
             None if who.is_owner() => Err(unknown()),
             // One that there is not is refused like one that is not theirs.
             _ => {
-                let name = MessageId::Str(request_id(&id, effect).into());
+                let name = Value::str(request_id(&id, effect));
                 Err(self.forbid(who, RefusedAttempt::Answer(Some(&name))))
             }
         }
@@ -369,40 +385,43 @@ impl Hub {
 
 /// What was last said about an approved act, if it is recent.
 fn said(events: &[Record], name: &str) -> Option<Value> {
-    events.iter().rev().filter(|record| &*record.kind == "say").find_map(|record| {
-        let body = session_fold::parse(record.body.text().filter(|text| text.contains(name))?)?;
-        let payload = body.get("payload")?;
-        let is_it = payload.get("approval").and_then(Value::as_str) == Some(name);
-        (is_it && payload.get("outcome").is_some()).then(|| payload.clone())
-    })
+    events.iter().rev().filter(|record| kind_of(record) == Some(RecordKind::Say)).find_map(
+        |record| {
+            let body = session_fold::parse(record.body.text().filter(|text| text.contains(name))?)?;
+            let payload = body.get("payload")?;
+            let is_it = payload.get("approval").and_then(Value::as_str) == Some(name);
+            (is_it && payload.get("outcome").is_some()).then(|| payload.clone())
+        },
+    )
 }
 
 /// How what was asked for ended, if it did and is recent: the word for it.
 fn outcome(events: &[Record], question: u64) -> Option<Value> {
-    let of = |kind: &'static str, effect: u64| {
-        let effect = i64::try_from(effect).ok()?;
-        events.iter().filter(move |record| &*record.kind == kind).find_map(move |record| {
+    let of = |kind: RecordKind, effect: u64| {
+        events.iter().filter(move |record| kind_of(record) == Some(kind)).find_map(move |record| {
             let body = session_fold::parse(record.body.text()?)?;
-            let is_it = body.get("effect").and_then(Value::as_i64) == Some(effect);
-            (is_it && body.get("counted").is_none()).then_some((record, body))
+            let answer = AnsweredBody::read(&body);
+            (answer.effect == Some(effect) && answer.counts).then_some((record, body))
         })
     };
     let ended = |effect: u64| {
-        let (_, body) = of("acted", effect).or_else(|| of("settled", effect))?;
+        let (_, body) =
+            of(RecordKind::Acted, effect).or_else(|| of(RecordKind::Settled, effect))?;
         body.get("outcome").cloned()
     };
     // Without a yes, or because it was no longer permitted.
     if let Some(word) = ended(question) {
         return Some(word);
     }
-    let (answered, _) = of("answered", question)?;
+    let (answered, _) = of(RecordKind::Answered, question)?;
     let follows = |record: &&Record| record.cause == Some(answered.number);
-    let Some(act) = events.iter().filter(|it| &*it.kind == "act").find(follows) else {
+    let is_act = |record: &&Record| kind_of(record) == Some(RecordKind::Act);
+    let Some(act) = events.iter().filter(is_act).find(follows) else {
         // What concerns the session alone is done as it is decided.
         return Some(Value::keyword("done"));
     };
     let act = session_fold::parse(act.body.text()?)?;
-    ended(u64::try_from(act.get("effect")?.as_i64()?).ok()?)
+    ended(IntentBody::read(&act).effect?)
 }
 
 fn payload_of(event: &StreamEvent) -> Option<Value> {
@@ -415,6 +434,6 @@ fn success<'k>(action: &str, rest: impl IntoIterator<Item = (&'k str, Value)>) -
     Value::plist(head.into_iter().chain(rest))
 }
 
-fn unknown() -> ErrorReply {
-    ErrorReply::because(OacpCode::UnknownId, "no such question")
+fn unknown() -> EngineError {
+    EngineError::because(EngineErrorCode::UnknownId, "no such question")
 }

@@ -7,9 +7,9 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bridle_record::{RecordReader, StoreError};
-use bridle_wire::OacpCode;
-use bridle_wire::oacp::ErrorReply;
 use tokio::sync::Semaphore;
+
+use super::error::{EngineError, EngineErrorCode};
 
 /// What a client is told when the record cannot be read.
 const UNREADABLE: &str = "the record cannot be read; the daemon's log has the reason";
@@ -41,7 +41,7 @@ impl ReaderPool {
     pub(super) async fn read<T: Send + 'static>(
         &self,
         work: impl FnOnce(&RecordReader) -> Result<T, StoreError> + Send + 'static,
-    ) -> Result<T, ErrorReply> {
+    ) -> Result<T, EngineError> {
         // Never closed; if it were, reading at once would be right.
         let _turn = self.turns.acquire().await;
         let pool = Arc::clone(&self.pool);
@@ -50,7 +50,7 @@ impl ReaderPool {
             Ok(Err(error)) => Err(failure(&error)),
             Err(error) => {
                 tracing::error!(%error, "a read of the record broke off");
-                Err(OacpCode::Internal.into())
+                Err(EngineErrorCode::Internal.into())
             }
         }
     }
@@ -62,7 +62,7 @@ impl ReaderPool {
     pub(super) fn read_here<T>(
         &self,
         work: impl FnOnce(&RecordReader) -> Result<T, StoreError>,
-    ) -> Result<T, ErrorReply> {
+    ) -> Result<T, EngineError> {
         self.pool.lend(work).map_err(|error| failure(&error))
     }
 }
@@ -84,11 +84,12 @@ impl IdleReaders {
     }
 }
 
-fn failure(error: &StoreError) -> ErrorReply {
+fn failure(error: &StoreError) -> EngineError {
     let source = std::error::Error::source(error).map(ToString::to_string);
     tracing::error!(%error, source, "the record cannot be read");
     // What is damaged is still damaged when it is tried again.
     let is_lasting = matches!(error, StoreError::Damaged(_) | StoreError::Broken(_));
-    let code = if is_lasting { OacpCode::Internal } else { OacpCode::StoreUnavailable };
-    ErrorReply::because(code, UNREADABLE)
+    let code =
+        if is_lasting { EngineErrorCode::Internal } else { EngineErrorCode::StoreUnavailable };
+    EngineError::because(code, UNREADABLE)
 }

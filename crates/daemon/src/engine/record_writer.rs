@@ -6,15 +6,16 @@
 //! append is refused and nothing of it is kept; the next one is tried again, and while there is
 //! none, a probe is, so that health recovers by itself.
 
+use bridle_loop::RecordKind;
+use bridle_record::{
+    AppendNumbers, NewRecord, RecordAppend, RecordStore, StoreError, WalCheckpointer, fault,
+};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use bridle_record::{
-    AppendNumbers, NewRecord, RecordAppend, RecordStore, StoreError, WalCheckpointer, fault,
-};
 use prometheus_client::metrics::histogram::Histogram;
 use tokio::sync::{Semaphore, oneshot};
 
@@ -321,7 +322,7 @@ impl WriterThread {
     /// Tries whether the record takes something again.
     fn probe(&mut self) {
         let body = "(:text \"the record can be written again\")";
-        let draft = NewRecord::new("", "log", self.clock.now(), "daemon", body);
+        let draft = NewRecord::new("", RecordKind::Log.word(), self.clock.now(), "daemon", body);
         let append = RecordAppend { drafts: vec![draft], ..RecordAppend::default() };
         match self.store.commit(&[append]) {
             Ok(_) => self.set_healthy(None),

@@ -5,17 +5,16 @@
 //! counted, and the next record has their number. Peers that nobody knows are counted apart, so that
 //! they do not hide what a known one tries.
 
+use bridle_loop::{RecordKind, SessionId, SignalKind};
+use bridle_record::{NewRecord, RecordAppend};
+use bridle_sexp::Value;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use bridle_loop::SessionId;
-use bridle_record::{NewRecord, RecordAppend};
-use bridle_sexp::Value;
-use bridle_wire::OacpCode;
-use bridle_wire::oacp::hello::ShellRole;
-use bridle_wire::oacp::{ErrorReply, MessageId, MessageType, OacpMessage};
-
+use super::error::{EngineError, EngineErrorCode};
 use super::hub::Hub;
+use super::inbound_message::ShellSignal;
+use super::stream::AttachRole;
 use crate::access::principal::Principal;
 
 /// Attempts of known principals that are recorded in one [`WINDOW`]: enough to see what goes on.
@@ -41,11 +40,11 @@ const NOBODY_KNOWS: &str = "the daemon does not know who you are: it answers hea
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum RefusedAttempt<'a> {
     /// Joining a session; the one that it names, if any.
-    Attach(ShellRole, Option<&'a SessionId>),
+    Attach(AttachRole, Option<&'a SessionId>),
     /// Seeing which sessions there are.
     List,
-    /// Saying something of this type.
-    Say(MessageType),
+    /// Saying something of this kind.
+    Say(SignalKind),
     /// Installing policies.
     Install,
     /// Choosing the folder of the memory.
@@ -53,7 +52,7 @@ pub(crate) enum RefusedAttempt<'a> {
     /// Asking what memory holds, or what the daemon logs.
     Recall,
     /// Answering what somebody else was asked.
-    Answer(Option<&'a MessageId>),
+    Answer(Option<&'a Value>),
 }
 
 /// How many attempts were recorded lately.
@@ -79,22 +78,24 @@ impl Hub {
     /// `not-permitted` for everything but the built-in words.
     pub(crate) fn answer_stranger(
         self: &Arc<Hub>,
-        message: &OacpMessage,
-    ) -> Result<Value, ErrorReply> {
+        signal: &ShellSignal,
+    ) -> Result<Value, EngineError> {
         self.check_open()?;
-        let payload = message.payload.as_ref().filter(|_| message.kind == MessageType::Event);
+        let payload = Some(&signal.payload).filter(|_| signal.kind == SignalKind::Event);
         match payload.and_then(|payload| self.host_ref().answer_stranger(payload)) {
             Some(answer) => {
                 self.metrics().strangers_answered.inc();
                 Ok(answer)
             }
-            None => {
-                let attempt = match message.kind {
-                    MessageType::Response => RefusedAttempt::Answer(message.id.as_ref()),
-                    kind => RefusedAttempt::Say(kind),
-                };
-                Err(self.forbid(&Principal::Anonymous, attempt))
-            }
+            None => Err(self.forbid(&Principal::Anonymous, RefusedAttempt::Say(signal.kind))),
+        }
+    }
+
+    /// Refuses the answer of a peer that nobody knows to a request that it was never sent.
+    pub(crate) fn refuse_stranger_answer(self: &Arc<Hub>, id: Option<&Value>) -> EngineError {
+        match self.check_open() {
+            Ok(()) => self.forbid(&Principal::Anonymous, RefusedAttempt::Answer(id)),
+            Err(error) => error,
         }
     }
 
@@ -103,11 +104,11 @@ impl Hub {
         self: &Arc<Hub>,
         who: &Principal,
         attempt: RefusedAttempt<'_>,
-    ) -> ErrorReply {
+    ) -> EngineError {
         let failure = attempt.failure(who);
         let Some(unrecorded) = self.refusals.count(who, Instant::now()) else { return failure };
         let body = attempt.body(failure.code, unrecorded).to_string();
-        let draft = NewRecord::new("", "refused", self.now(), &who.name(), body);
+        let draft = NewRecord::new("", RecordKind::Refused.word(), self.now(), &who.name(), body);
         let hub = Arc::clone(self);
         self.tasks().spawn(async move {
             let append = RecordAppend { drafts: vec![draft], ..RecordAppend::default() };
@@ -121,27 +122,29 @@ impl Hub {
 
 impl RefusedAttempt<'_> {
     /// What its principal is told: of sessions of others, that there are none.
-    fn failure(self, who: &Principal) -> ErrorReply {
+    fn failure(self, who: &Principal) -> EngineError {
         if *who == Principal::Anonymous {
-            return ErrorReply::because(OacpCode::NotPermitted, NOBODY_KNOWS);
+            return EngineError::because(EngineErrorCode::NotPermitted, NOBODY_KNOWS);
         }
         match self {
             RefusedAttempt::Attach(..) => {
-                ErrorReply::because(OacpCode::UnknownSession, NO_SUCH_SESSION)
+                EngineError::because(EngineErrorCode::UnknownSession, NO_SUCH_SESSION)
             }
-            RefusedAttempt::Answer(_) => ErrorReply::because(OacpCode::UnknownId, NOT_ASKED),
+            RefusedAttempt::Answer(_) => {
+                EngineError::because(EngineErrorCode::UnknownId, NOT_ASKED)
+            }
             RefusedAttempt::List
             | RefusedAttempt::Say(_)
             | RefusedAttempt::Install
             | RefusedAttempt::OpenMemex
-            | RefusedAttempt::Recall => OacpCode::NotPermitted.into(),
+            | RefusedAttempt::Recall => EngineErrorCode::NotPermitted.into(),
         }
     }
 
-    fn body(self, code: OacpCode, unrecorded: u64) -> Value {
+    fn body(self, code: EngineErrorCode, unrecorded: u64) -> Value {
         let (what, key, value) = match self {
             RefusedAttempt::Attach(role, session) => {
-                let what = if role == ShellRole::Observer { "observe" } else { "control" };
+                let what = if role == AttachRole::Observer { "observe" } else { "control" };
                 let name = session.map_or(Value::Nil, |session| Value::str(session.as_str()));
                 (what, "session", name)
             }
@@ -149,10 +152,8 @@ impl RefusedAttempt<'_> {
             RefusedAttempt::Install => ("install-policy", "session", Value::Nil),
             RefusedAttempt::OpenMemex => ("open-memex", "session", Value::Nil),
             RefusedAttempt::Recall => ("recall", "session", Value::Nil),
-            RefusedAttempt::Say(kind) => ("say", "type", Value::keyword(kind.as_str())),
-            RefusedAttempt::Answer(id) => {
-                ("answer", "request", id.map_or(Value::Nil, MessageId::to_value))
-            }
+            RefusedAttempt::Say(kind) => ("say", "type", Value::keyword(kind_word(kind))),
+            RefusedAttempt::Answer(id) => ("answer", "request", id.cloned().unwrap_or(Value::Nil)),
         };
         let mut pairs = vec![("attempt", Value::keyword(what)), (key, value)];
         pairs.push(("code", Value::keyword(code.as_str())));
@@ -160,6 +161,16 @@ impl RefusedAttempt<'_> {
             pairs.push(("unrecorded", Value::int(i64::try_from(unrecorded).unwrap_or(i64::MAX))));
         }
         Value::plist(pairs.into_iter().filter(|(_, value)| !value.is_nil()))
+    }
+}
+
+/// Returns the word for a kind of message, as records of refused attempts have it.
+fn kind_word(kind: SignalKind) -> &'static str {
+    match kind {
+        SignalKind::Event => "EVENT",
+        SignalKind::Request => "REQUEST",
+        SignalKind::Log => "LOG",
+        SignalKind::Failed => "FAILED",
     }
 }
 

@@ -5,22 +5,21 @@
 //! messages are refused to their senders, and what nobody would send again waits for the next
 //! try.
 
+use bridle_history::session_fold;
+use bridle_loop::{KeywordName, RecordKind, SessionStart};
+use bridle_record::{
+    ForgetRequest, ForgetResult, RecordAppend, RecordNumber, RecordStore, StateCheckpoint, fault,
+};
+use bridle_sexp::Value;
 use std::collections::BTreeSet;
 use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
-use bridle_history::policy_sets::POLICY;
-use bridle_history::session_fold;
-use bridle_loop::{KeywordName, SessionStart};
-use bridle_record::{
-    ForgetRequest, ForgetResult, RecordAppend, RecordNumber, RecordStore, StateCheckpoint, fault,
-};
-use bridle_wire::OacpCode;
-use bridle_wire::oacp::{ErrorReply, MessageId};
 use tokio::sync::oneshot;
 
 use super::admin;
 use super::batch::{AppendBatch, PostCommit};
+use super::error::{EngineError, EngineErrorCode};
 use super::hub::Hub;
 use super::inbox_item::{AnswerRoute, InboxItem};
 use super::live_session::LiveSessionSlot;
@@ -103,7 +102,7 @@ enum TaskStep {
 
 /// What to do when an append fails.
 enum AppendRollback {
-    Refuse { to: AttachmentId, ticket: Option<u64>, id: Option<MessageId> },
+    Refuse { to: AttachmentId, ticket: Option<u64>, id: Option<Value> },
     Again(InboxItem),
 }
 
@@ -195,7 +194,7 @@ impl SessionTask {
             return self.undo(&failure);
         }
         let Some(works) = self.prepared(works).await else {
-            return self.undo(&OacpCode::Internal.into());
+            return self.undo(&EngineErrorCode::Internal.into());
         };
         let (offers, busy) = self.look(&works);
         let steps = PendingBatch { works, offers, take_up: (!was_loaded).then_some(busy) };
@@ -203,7 +202,8 @@ impl SessionTask {
             Ok(made) => made,
             Err(failure) => return self.undo(&failure),
         };
-        let brings_policies = append.drafts.iter().any(|draft| draft.kind == POLICY);
+        let brings_policies =
+            append.drafts.iter().any(|draft| draft.kind == RecordKind::Policy.word());
         let kept = match Box::pin(self.hub.overlays.note(self.session.id.as_str(), changes)).await {
             Ok(noted) => match self.keep(append).await {
                 Ok(numbers) => {
@@ -246,8 +246,8 @@ impl SessionTask {
     }
 
     /// Steps through a batch: here, or on another thread if that takes long.
-    async fn step(&mut self, steps: PendingBatch) -> Result<SteppedBatch, ErrorReply> {
-        let Some(mut core) = self.core.take() else { return Err(OacpCode::Internal.into()) };
+    async fn step(&mut self, steps: PendingBatch) -> Result<SteppedBatch, EngineError> {
+        let Some(mut core) = self.core.take() else { return Err(EngineErrorCode::Internal.into()) };
         if steps.works.iter().all(|work| work.bytes() <= LARGE) {
             let made = steps.make(&self.hub, &self.session, &mut core);
             self.core = Some(core);
@@ -266,7 +266,7 @@ impl SessionTask {
             // The State is read from the record again.
             Err(error) => {
                 tracing::error!(%error, "a batch broke off");
-                Err(OacpCode::Internal.into())
+                Err(EngineErrorCode::Internal.into())
             }
         }
     }
@@ -275,7 +275,7 @@ impl SessionTask {
     async fn keep(
         &self,
         append: RecordAppend,
-    ) -> Result<Option<bridle_record::AppendNumbers>, ErrorReply> {
+    ) -> Result<Option<bridle_record::AppendNumbers>, EngineError> {
         if append == RecordAppend::default() {
             return Ok(None);
         }
@@ -292,10 +292,10 @@ impl SessionTask {
         }
         kept.map(Some).map_err(|error| match error {
             AppendError::Unavailable(_) => {
-                ErrorReply::because(OacpCode::StoreUnavailable, NOT_RECORDED)
+                EngineError::because(EngineErrorCode::StoreUnavailable, NOT_RECORDED)
             }
-            AppendError::Refused(_) => OacpCode::Internal.into(),
-            AppendError::Closed => OacpCode::ShuttingDown.into(),
+            AppendError::Refused(_) => EngineErrorCode::Internal.into(),
+            AppendError::Closed => EngineErrorCode::ShuttingDown.into(),
         })
     }
 
@@ -320,7 +320,7 @@ impl SessionTask {
     }
 
     /// Reads the session from the record, unless its State is here.
-    async fn load(&mut self) -> Result<(), ErrorReply> {
+    async fn load(&mut self) -> Result<(), EngineError> {
         if self.core.is_some() {
             return Ok(());
         }
@@ -367,10 +367,10 @@ impl SessionTask {
     }
 
     /// Nothing was recorded: tells the senders, keeps what must not be lost.
-    fn undo(&mut self, failure: &ErrorReply) -> bool {
+    fn undo(&mut self, failure: &EngineError) -> bool {
         self.core = None;
         let undo = std::mem::take(&mut self.undo);
-        let gives_up = failure.code != OacpCode::StoreUnavailable;
+        let gives_up = failure.code != EngineErrorCode::StoreUnavailable;
         let mut inner = self.session.lock();
         inner.newcomers = true;
         let mut again = Vec::new();
@@ -453,9 +453,9 @@ impl SessionTask {
         record: RecordNumber,
         by: ForgetRequest,
     ) -> Result<ForgetResult, String> {
-        self.load().await.map_err(|failure| failure.message)?;
+        self.load().await.map_err(|failure| failure.reason)?;
         let read = self.hub.readers.read(move |reader| reader.record(record)).await;
-        let kept = read.map_err(|failure| failure.message)?;
+        let kept = read.map_err(|failure| failure.reason)?;
         let Some(core) = &self.core else { return Err("the session is gone".to_owned()) };
         if !core.state.is_idle() {
             return Err("its session is at work; try again when it rests".to_owned());
@@ -496,7 +496,7 @@ impl Drop for SessionTask {
     /// A task that breaks off must not take its session with it.
     fn drop(&mut self) {
         if std::thread::panicking() {
-            self.undo(&OacpCode::Internal.into());
+            self.undo(&EngineErrorCode::Internal.into());
             self.stall();
         }
     }
@@ -508,7 +508,7 @@ impl AppendRollback {
             InboxItem::Signal(inbound) => Some(AppendRollback::Refuse {
                 to: inbound.attachment,
                 ticket: inbound.ticket,
-                id: inbound.id.clone(),
+                id: inbound.signal.id.clone(),
             }),
             InboxItem::Answer(answering) => match &answering.back {
                 AnswerRoute::Shell(waiter, id) => Some(AppendRollback::Refuse {

@@ -12,12 +12,12 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use bridle_loop::KeywordName;
-use bridle_wire::OacpCode;
-use bridle_wire::oacp::hello::ShellRole;
-use bridle_wire::oacp::{ErrorReply, MessageId};
+use bridle_sexp::Value;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, Sleep, sleep_until};
 
+use super::error::{EngineError, EngineErrorCode};
+use super::stream::AttachRole;
 use super::stream::{
     AttachRequest, AttachmentId, EventView, OutboundItem, SessionStatus, StreamEvent, StreamMode,
 };
@@ -34,14 +34,14 @@ const FASTEST_RATE: u64 = 60;
 pub(super) const DELTA_BYTES: usize = 64 << 10;
 
 /// A page of the record on its way from another thread.
-pub(super) type Reading = JoinHandle<Result<Vec<Arc<StreamEvent>>, ErrorReply>>;
+pub(super) type Reading = JoinHandle<Result<Vec<Arc<StreamEvent>>, EngineError>>;
 
 /// One attached shell.
 #[derive(Debug)]
 pub(super) struct ShellFeed {
     pub(super) id: AttachmentId,
     pub(super) who: Principal,
-    pub(super) role: ShellRole,
+    pub(super) role: AttachRole,
     pub(super) mode: StreamMode,
     pub(super) receipts: bool,
     /// Whether it is handed its own messages and the answers to them, and reads nothing else: it
@@ -89,7 +89,7 @@ struct FeedExtras {
     delta: Option<(u64, String)>,
     timer: Option<Pin<Box<Sleep>>>,
     /// Why there will be nothing more.
-    gone: Option<ErrorReply>,
+    gone: Option<EngineError>,
 }
 
 /// A message that waits for its one answer.
@@ -136,14 +136,14 @@ impl ShellFeed {
 
     /// Tells whether this shell carries out what is asked of `target`.
     pub(super) fn offers(&self, target: &KeywordName) -> bool {
-        self.role == ShellRole::Controller
+        self.role == AttachRole::Controller
             && self.mode == StreamMode::Stream
             && (self.about.shell.as_ref() == Some(target) || self.about.actuators.contains(target))
     }
 
     /// Everything that this shell carries out, by name.
     pub(super) fn names(&self) -> impl Iterator<Item = KeywordName> {
-        let can = self.role == ShellRole::Controller && self.mode == StreamMode::Stream;
+        let can = self.role == AttachRole::Controller && self.mode == StreamMode::Stream;
         let names = self.about.shell.iter().chain(&self.about.actuators);
         names.filter(move |_| can).cloned()
     }
@@ -169,7 +169,7 @@ impl ShellFeed {
     }
 
     /// Says that nothing more comes after what is owed now.
-    pub(super) fn end(&mut self, why: ErrorReply) {
+    pub(super) fn end(&mut self, why: EngineError) {
         self.rare().gone = Some(why);
         self.wake();
     }
@@ -189,12 +189,7 @@ impl ShellFeed {
     }
 
     /// Refuses a message: in its turn, or at once for a shell that reads a stream.
-    pub(super) fn refuse(
-        &mut self,
-        ticket: Option<u64>,
-        id: Option<MessageId>,
-        failure: ErrorReply,
-    ) {
+    pub(super) fn refuse(&mut self, ticket: Option<u64>, id: Option<Value>, failure: EngineError) {
         let out = OutboundItem::Refused { id, failure };
         match ticket {
             Some(number) => self.answer(number, out),
@@ -278,7 +273,7 @@ impl ShellFeed {
     }
 
     /// Brings the page that is being read, when it has come.
-    pub(super) fn poll_page(&mut self, cx: &mut Context<'_>) -> Poll<Result<bool, ErrorReply>> {
+    pub(super) fn poll_page(&mut self, cx: &mut Context<'_>) -> Poll<Result<bool, EngineError>> {
         let Some(rare) = &mut self.rare else { return Poll::Ready(Ok(false)) };
         let Some(reading) = &mut rare.reading else { return Poll::Ready(Ok(false)) };
         let page = match Pin::new(reading).poll(cx) {
@@ -286,7 +281,7 @@ impl ShellFeed {
             Poll::Ready(Ok(page)) => page,
             Poll::Ready(Err(error)) => {
                 tracing::error!(%error, "a page of the record could not be read");
-                Err(OacpCode::Internal.into())
+                Err(EngineErrorCode::Internal.into())
             }
         };
         rare.reading = None;
@@ -345,7 +340,7 @@ impl ShellFeed {
     }
 
     /// The last word, when everything else is said.
-    pub(super) fn last_word(&mut self) -> Option<ErrorReply> {
+    pub(super) fn last_word(&mut self) -> Option<EngineError> {
         self.rare.as_mut()?.gone.take()
     }
 

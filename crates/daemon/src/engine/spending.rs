@@ -7,9 +7,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bridle_loop::ANONYMOUS;
 use bridle_record::{BudgetUse, RecordAppend, RecordReader, StoreError};
-use bridle_wire::OacpCode;
-use bridle_wire::oacp::ErrorReply;
 
+use super::error::{EngineError, EngineErrorCode};
 use crate::access::principal::Principal;
 use crate::config::{DaemonConfig, RecordBudgets};
 
@@ -50,7 +49,7 @@ impl RecordBudgetUse {
     ///
     /// # Errors
     /// `overloaded`, with what to do.
-    pub(super) fn check(&self, who: &Principal, now: i64) -> Result<(), ErrorReply> {
+    pub(super) fn check(&self, who: &Principal, now: i64) -> Result<(), EngineError> {
         if who.is_owner() {
             return Ok(());
         }
@@ -67,7 +66,7 @@ impl RecordBudgetUse {
             "`{name}` has used up what it may have recorded ({most} bytes at once); try again in \
              {minutes} min, or let the owner raise `{setting}` or `record-refill`"
         );
-        Err(ErrorReply::because(OacpCode::Overloaded, text))
+        Err(EngineError::because(EngineErrorCode::Overloaded, text))
     }
 
     /// What appends cost, added to what was used before; nothing is charged yet.
@@ -142,8 +141,8 @@ mod tests {
     use super::{RecordBudgetUse, cost};
     use crate::access::principal::Principal;
     use crate::config::RecordBudgets;
+    use crate::engine::error::EngineErrorCode;
     use bridle_record::{BudgetUse, NewRecord, RecordAppend};
-    use bridle_wire::OacpCode;
 
     fn budgets() -> RecordBudgets {
         RecordBudgets { known: 10_000, anonymous: 1000, refill_per_minute: 600 }
@@ -167,9 +166,9 @@ mod tests {
         spending.check(&who, 0).unwrap();
         let kept = spend(&spending, "local-tcp:1000", 1201, 0);
         let refused = spending.check(&who, 0).unwrap_err();
-        assert_eq!(refused.code, OacpCode::Overloaded);
+        assert_eq!(refused.code, EngineErrorCode::Overloaded);
         assert_eq!(
-            refused.message,
+            refused.reason,
             "`local-tcp:1000` has used up what it may have recorded (10000 bytes at once); try again \
              in 4 min, or let the owner raise `record-budget` or `record-refill`"
         );

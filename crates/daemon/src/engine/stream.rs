@@ -4,9 +4,20 @@
 
 use std::sync::Arc;
 
-use bridle_loop::{KeywordName, SessionId};
-use bridle_wire::oacp::hello::ShellRole;
-use bridle_wire::oacp::{ErrorReply, MessageId};
+use bridle_loop::{KeywordName, RecordKind, SessionId};
+use bridle_sexp::Value;
+
+use super::error::EngineError;
+
+/// Part that a shell plays in the session that it is attached to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) enum AttachRole {
+    /// Speaks and listens.
+    #[default]
+    Controller,
+    /// Listens.
+    Observer,
+}
 
 /// What a connection wants to hear.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,7 +40,7 @@ pub(crate) struct AttachRequest {
     /// The last number it has seen; `None` begins at the head.
     pub(crate) cursor: Option<u64>,
     /// What it may do.
-    pub(crate) role: ShellRole,
+    pub(crate) role: AttachRole,
     /// What it wants to hear.
     pub(crate) mode: StreamMode,
     /// The stable name of the client, under which repeats are recognized.
@@ -54,7 +65,7 @@ impl AttachRequest {
         AttachRequest {
             session: None,
             cursor: None,
-            role: ShellRole::Controller,
+            role: AttachRole::Controller,
             mode: StreamMode::Answers,
             client: None,
             shell: None,
@@ -87,18 +98,42 @@ pub(crate) enum StreamEventKind {
 }
 
 impl StreamEventKind {
-    /// The kind of a record; `None` when records of it have no number in their session.
-    pub(crate) fn from_record(kind: &str) -> Option<StreamEventKind> {
-        Some(match kind {
-            "signal" => StreamEventKind::Signal,
-            "say" => StreamEventKind::Say,
-            "act" => StreamEventKind::Act,
-            "acted" => StreamEventKind::Acted,
-            "ask" => StreamEventKind::Ask,
-            "answered" => StreamEventKind::Answered,
-            "settled" => StreamEventKind::Settled,
-            _ => return None,
-        })
+    /// The event that records of a kind are; `None` when they have no number in their session.
+    pub(crate) fn of(kind: RecordKind) -> Option<StreamEventKind> {
+        match kind {
+            RecordKind::Signal => Some(StreamEventKind::Signal),
+            RecordKind::Say => Some(StreamEventKind::Say),
+            RecordKind::Act => Some(StreamEventKind::Act),
+            RecordKind::Acted => Some(StreamEventKind::Acted),
+            RecordKind::Ask => Some(StreamEventKind::Ask),
+            RecordKind::Answered => Some(StreamEventKind::Answered),
+            // What was compacted is gone, whatever it was.
+            RecordKind::Settled | RecordKind::Compacted => Some(StreamEventKind::Settled),
+            RecordKind::Began
+            | RecordKind::Registered
+            | RecordKind::Consulted
+            | RecordKind::Drafted
+            | RecordKind::PolicyInstalled
+            | RecordKind::Counted
+            | RecordKind::Tick
+            | RecordKind::Cancelled
+            | RecordKind::Withdrawn
+            | RecordKind::Consult
+            | RecordKind::Think
+            | RecordKind::Decided
+            | RecordKind::Finish
+            | RecordKind::Started
+            | RecordKind::Mark
+            | RecordKind::DaemonUp
+            | RecordKind::DaemonDown
+            | RecordKind::Policy
+            | RecordKind::PolicyRefused
+            | RecordKind::Refused
+            | RecordKind::Log
+            | RecordKind::Forgot
+            | RecordKind::Compaction
+            | RecordKind::Repaired => None,
+        }
     }
 }
 
@@ -159,8 +194,8 @@ pub(crate) enum OutboundItem {
     Offer(Arc<StreamEvent>),
     /// A message is recorded.
     Receipt {
-        /// The message's id.
-        id: Option<MessageId>,
+        /// The message's id, as its sender wrote it.
+        id: Option<Value>,
         /// Its number.
         seq: u64,
     },
@@ -168,10 +203,10 @@ pub(crate) enum OutboundItem {
     Repeat,
     /// A message is refused; nothing of it is recorded.
     Refused {
-        /// The message's id.
-        id: Option<MessageId>,
+        /// The message's id, as its sender wrote it.
+        id: Option<Value>,
         /// Why.
-        failure: ErrorReply,
+        failure: EngineError,
     },
     /// What the engine does now; not numbered.
     Status(SessionStatus),
@@ -183,7 +218,7 @@ pub(crate) enum OutboundItem {
         text: String,
     },
     /// The session is gone, and this was the last.
-    Gone(ErrorReply),
+    Gone(EngineError),
 }
 
 /// What the engine does in a session.
@@ -231,5 +266,5 @@ pub(crate) struct AttachSnapshot {
     /// What the engine does.
     pub(crate) status: SessionStatus,
     /// What the shell may do.
-    pub(crate) role: ShellRole,
+    pub(crate) role: AttachRole,
 }

@@ -18,14 +18,13 @@ mod place;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use bridle_loop::{KeywordName, SessionId, SignalKind};
+use bridle_loop::{KeywordName, SensorClass, SessionId, SignalKind};
 use bridle_memex::{BufferTextStore, NewBufferText};
 use bridle_record::{RecordReader, StoreError};
 use bridle_sexp::Value;
-use bridle_wire::OacpCode;
-use bridle_wire::oacp::ErrorReply;
 
-pub(crate) use cut::{SentAst, read};
+use super::error::{EngineError, EngineErrorCode};
+pub(crate) use cut::{CUT_KEYS, SentAst};
 pub(super) use get::{get_ast, modified};
 use index::{BufferFact, BufferIndex, BufferState, ModifiedBuffer, Row};
 use place::BufferPlace;
@@ -81,7 +80,7 @@ impl BufferChange {
         saying: BufferReport<'_>,
     ) -> Option<BufferChange> {
         let sensor = payload.get("sensor").filter(|_| kind == SignalKind::Event)?;
-        if !sensor.is_keyword("buffer-update") {
+        if SensorClass::matching(|name| sensor.is_keyword(name)) != SensorClass::Buffer {
             return None;
         }
         let place = BufferPlace::of(payload)?;
@@ -164,7 +163,7 @@ impl UnsavedBuffers {
         self: &Arc<UnsavedBuffers>,
         session: &str,
         changes: Vec<BufferChange>,
-    ) -> Result<UnindexedChanges, ErrorReply> {
+    ) -> Result<UnindexedChanges, EngineError> {
         let is_held = |change: &&BufferChange| !matches!(change.fact.what, BufferState::Settled);
         let held = changes.iter().filter(is_held);
         let held = held.map(|change| (change.fact.place.clone(), change.holder.clone())).collect();
@@ -178,11 +177,11 @@ impl UnsavedBuffers {
             Ok(Ok(noted)) => Ok(UnindexedChanges { held, ..noted }),
             Ok(Err(error)) => {
                 tracing::error!(%error, "an AST could not be kept");
-                Err(ErrorReply::because(OacpCode::StoreUnavailable, NOT_KEPT))
+                Err(EngineError::because(EngineErrorCode::StoreUnavailable, NOT_KEPT))
             }
             Err(error) => {
                 tracing::error!(%error, "keeping an AST broke off");
-                Err(OacpCode::Internal.into())
+                Err(EngineErrorCode::Internal.into())
             }
         }
     }

@@ -8,15 +8,13 @@ use std::sync::Arc;
 
 use bridle_loop::{ApprovalChoice, SessionAccess};
 use bridle_sexp::Value;
-use bridle_wire::OacpCode as EngineCode;
-use bridle_wire::oacp::{MessageType, OacpMessage, RequestTarget};
 use bridle_wire::openharness::feedback::DirectiveResult;
 use bridle_wire::openharness::{ErrorObject, OpenHarnessCode, ResponseMessage};
 
 use super::to_response::{AnswerContext, RESULT_WISH, directive_id, render};
 use super::{HttpService, continuation};
 use crate::access::principal::Principal;
-use crate::engine::DaemonQuery;
+use crate::engine::{DaemonQuery, EngineErrorCode};
 
 /// Questions that one request answers.
 const MAX_ANSWERS: usize = 32;
@@ -57,21 +55,12 @@ async fn one(
     if !who.permits(SessionAccess::Approve) {
         return Err(OpenHarnessCode::Forbidden);
     }
-    let payload = Value::plist([
-        ("action", Value::keyword("approve")),
-        ("approval", Value::str(name)),
-        ("verdict", Value::keyword(answer.word())),
-    ]);
-    let message = OacpMessage::new(MessageType::Request).with_payload(payload);
-    let message = OacpMessage { target: Some(RequestTarget::new("system")), ..message };
-    let Some(Ok(query)) = DaemonQuery::of(&message) else {
-        return Err(OpenHarnessCode::ContinuationInvalid);
-    };
+    let query = DaemonQuery::approve(name, answer).ok_or(OpenHarnessCode::ContinuationInvalid)?;
     let asked = Arc::clone(&http.shared.hub).ask(who.clone(), query, None).await;
     let told = asked.map_err(|failure| match failure.code {
-        EngineCode::Overloaded | EngineCode::StoreUnavailable | EngineCode::ShuttingDown => {
-            OpenHarnessCode::EngineOverloaded
-        }
+        EngineErrorCode::Overloaded
+        | EngineErrorCode::StoreUnavailable
+        | EngineErrorCode::ShuttingDown => OpenHarnessCode::EngineOverloaded,
         _ => OpenHarnessCode::ContinuationInvalid,
     })?;
     said(&told, who, answer)

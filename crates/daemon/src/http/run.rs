@@ -9,10 +9,8 @@ use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-use bridle_loop::{SessionId, Signal};
+use bridle_loop::{SayBody, SessionId, Signal};
 use bridle_sexp::Value;
-use bridle_wire::oacp::hello::ShellRole;
-use bridle_wire::oacp::{ErrorReply, MessageId, OacpMessage};
 use bridle_wire::openharness::ids::RequestId;
 use bridle_wire::openharness::{OpenHarnessCode, ReceivedRequest};
 
@@ -26,7 +24,8 @@ use super::to_signal::{self, NAMED};
 use crate::access::principal::Principal;
 use crate::byte_budget::OWNED;
 use crate::engine::{
-    AttachRequest, AttachedShell, OutboundItem, StreamEvent, StreamEventKind, StreamMode,
+    AttachRequest, AttachRole, AttachedShell, EngineError, EngineErrorCode, OutboundItem,
+    ShellSignal, StreamEvent, StreamEventKind, StreamMode,
 };
 
 /// The client under which the engine knows all requests of this protocol.
@@ -125,15 +124,15 @@ pub(super) async fn begin(
         None => session_key::of(&wanted.who, &wanted.received.message),
     };
     let attachment = join(http, wanted, place.as_ref()).await?;
-    let refused = |failure: &ErrorReply| wanted.refused(failure);
+    let refused = |failure: &EngineError| wanted.refused(failure);
     let message = to_signal::message(wanted.received, wanted.step.as_ref(), &wanted.files);
-    let message = OacpMessage { id: wanted.id(), ..message };
+    let message = ShellSignal { id: wanted.id(), ..message };
     let load = http.shared.budget.load(wanted.bytes.saturating_mul(OWNED));
     let admitted = match &wanted.step {
         _ if wanted.is_resumed => attachment.admit_again(message, load),
         Some(step) if step.is_late => attachment.admit_again(message, load),
         Some(step) => attachment.admit_answering(message, &step.verdicts, load),
-        None => attachment.admit((message, None), &[], load),
+        None => attachment.admit(message, load),
     };
     admitted.map_err(|failure| refused(&failure))?;
     let seq = loop {
@@ -170,7 +169,7 @@ async fn join(
         return fresh.map_err(|failure| refused(&failure));
     };
     let first = enter(http, wanted, attach(wanted, Some(place.clone()))).await;
-    let unknown = bridle_wire::OacpCode::UnknownSession;
+    let unknown = EngineErrorCode::UnknownSession;
     match first {
         // It was there when the token was issued, and is nobody's or another's now.
         Err(failure) if failure.code == unknown && wanted.step.is_some() => {
@@ -189,7 +188,7 @@ async fn enter(
     http: &HttpService,
     wanted: &RunRequest<'_>,
     want: AttachRequest,
-) -> Result<Arc<AttachedShell>, ErrorReply> {
+) -> Result<Arc<AttachedShell>, EngineError> {
     Arc::clone(&http.shared.hub).attach(wanted.who.clone(), want).await
 }
 
@@ -198,7 +197,7 @@ fn attach(wanted: &RunRequest<'_>, session: Option<SessionId>) -> AttachRequest 
     AttachRequest {
         session,
         cursor: None,
-        role: ShellRole::Controller,
+        role: AttachRole::Controller,
         mode: StreamMode::Follow,
         client: Some(client.into()),
         shell: wanted.about.kind.clone(),
@@ -213,16 +212,16 @@ fn attach(wanted: &RunRequest<'_>, session: Option<SessionId>) -> AttachRequest 
 impl RunRequest<'_> {
     /// The id under which it is known when it comes again. A step is known by its token, so that a
     /// second one under the same token is none, whatever the request calls itself.
-    fn id(&self) -> Option<MessageId> {
+    fn id(&self) -> Option<Value> {
         if let Some(step) = &self.step {
-            return Some(MessageId::Str(step.id.as_str().into()));
+            return Some(Value::str(step.id.as_str()));
         }
         let id = self.received.message.request_id.as_ref();
-        id.map(|id| MessageId::Str(id.as_str().into()))
+        id.map(|id| Value::str(id.as_str()))
     }
 
     /// Returns the code of a refusal of the engine; a step has codes of its own.
-    fn refused(&self, failure: &ErrorReply) -> OpenHarnessCode {
+    fn refused(&self, failure: &EngineError) -> OpenHarnessCode {
         match (&self.step, refused(failure)) {
             (Some(_), OpenHarnessCode::IdempotencyConflict) => {
                 OpenHarnessCode::ContinuationConsumed
@@ -375,25 +374,25 @@ async fn next(attachment: &AttachedShell) -> OutboundItem {
     poll_fn(|cx| attachment.poll_next(cx)).await
 }
 
-/// The number of the signal that something said answers. Its body is canonical, and that is the first
-/// thing in it.
+/// The number of the signal that something said answers.
 fn answers(event: &StreamEvent) -> Option<u64> {
-    let rest = event.body.as_deref()?.strip_prefix("(:answers ")?;
-    let (digits, _) = rest.split_once([' ', ')'])?;
-    digits.parse().ok()
+    SayBody::answers_in(event.body.as_deref()?)
 }
 
 /// Returns the code of a refusal of the engine.
-fn refused(failure: &ErrorReply) -> OpenHarnessCode {
-    use bridle_wire::OacpCode as Engine;
+fn refused(failure: &EngineError) -> OpenHarnessCode {
     match failure.code {
-        Engine::IdConflict => OpenHarnessCode::IdempotencyConflict,
-        Engine::UnknownId => OpenHarnessCode::StreamExpired,
-        Engine::NotPermitted | Engine::UnknownSession => OpenHarnessCode::Forbidden,
-        Engine::Overloaded
-        | Engine::ShuttingDown
-        | Engine::StoreUnavailable
-        | Engine::TooManyConnections => OpenHarnessCode::EngineOverloaded,
-        _ => OpenHarnessCode::InternalError,
+        EngineErrorCode::IdConflict => OpenHarnessCode::IdempotencyConflict,
+        EngineErrorCode::UnknownId => OpenHarnessCode::StreamExpired,
+        EngineErrorCode::NotPermitted | EngineErrorCode::UnknownSession => {
+            OpenHarnessCode::Forbidden
+        }
+        EngineErrorCode::Overloaded
+        | EngineErrorCode::ShuttingDown
+        | EngineErrorCode::StoreUnavailable => OpenHarnessCode::EngineOverloaded,
+        EngineErrorCode::InvalidValue
+        | EngineErrorCode::Unsupported
+        | EngineErrorCode::UnknownTarget
+        | EngineErrorCode::Internal => OpenHarnessCode::InternalError,
     }
 }

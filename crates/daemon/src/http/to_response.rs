@@ -6,6 +6,7 @@
 
 use std::borrow::Cow;
 
+use bridle_loop::RefusalCode;
 use bridle_sexp::{Node, Value};
 use bridle_wire::openharness::directive::ResultWish;
 use bridle_wire::openharness::ids::DirectiveId;
@@ -126,12 +127,19 @@ fn failure(payload: &Value, tells_reason: bool) -> Option<ErrorObject> {
     if !says("status", "error") {
         return None;
     }
-    let code = match payload.get("code").and_then(Value::as_keyword) {
-        Some(code) if code.eq_ignore_ascii_case("refused") => OpenHarnessCode::Forbidden,
-        Some(code) if code.eq_ignore_ascii_case("cancelled") => OpenHarnessCode::Canceled,
-        Some(code) if code.eq_ignore_ascii_case("expired") => OpenHarnessCode::EngineTimeout,
-        Some(code) if code.eq_ignore_ascii_case("overloaded") => OpenHarnessCode::EngineOverloaded,
-        _ => OpenHarnessCode::UpstreamError,
+    let code = match RefusalCode::of_payload(payload) {
+        Some(RefusalCode::Refused) => OpenHarnessCode::Forbidden,
+        Some(RefusalCode::Cancelled) => OpenHarnessCode::Canceled,
+        Some(RefusalCode::Expired) => OpenHarnessCode::EngineTimeout,
+        Some(RefusalCode::Overloaded) => OpenHarnessCode::EngineOverloaded,
+        Some(
+            RefusalCode::InvalidValue
+            | RefusalCode::Unsupported
+            | RefusalCode::UnknownTarget
+            | RefusalCode::EngineFailed
+            | RefusalCode::UnknownOutcome,
+        )
+        | None => OpenHarnessCode::UpstreamError,
     };
     let mut error = ErrorObject::of(code);
     error.retryable = Some(payload.get("retryable").is_some_and(|flag| !flag.is_nil()));

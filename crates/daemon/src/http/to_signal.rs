@@ -3,8 +3,8 @@
 //! `run` calls it. A request becomes a prompt like that of any shell, with the shell's knowledge of its
 //! user's device beside it. Secret fields stay outside: neither the record nor a thinker gets them.
 
+use bridle_loop::SignalKind;
 use bridle_sexp::Value;
-use bridle_wire::oacp::{MessageType, OacpMessage};
 use bridle_wire::openharness::request::{
     AttachmentRef, EnvironmentState, PrivacyTier, RequestContext, TaskHint,
 };
@@ -14,6 +14,7 @@ use super::attachments::AttachmentFacts;
 use super::continuation::AllowedContinuation;
 use super::discovery;
 use crate::byte_text::hex;
+use crate::engine::ShellSignal;
 
 /// Key of the id by which a step is called off: the step itself is known by its token.
 pub(super) const NAMED: &str = "request-id";
@@ -27,7 +28,7 @@ pub(super) fn message(
     received: &ReceivedRequest,
     step: Option<&AllowedContinuation>,
     files: &[Option<AttachmentFacts>],
-) -> OacpMessage {
+) -> ShellSignal {
     let context = received.message.context();
     let intent = context.and_then(|context| context.user_intent.as_ref());
     let text = intent.map_or("", |intent| intent.as_str());
@@ -48,7 +49,15 @@ pub(super) fn message(
         pairs.push(("returns", Value::T));
     }
     pairs.push(("request", Value::str(hex(&received.fingerprint.0))));
-    OacpMessage::new(MessageType::Event).with_payload(Value::plist(pairs))
+    ShellSignal {
+        kind: SignalKind::Event,
+        id: None,
+        target: None,
+        shell: None,
+        payload: Value::plist(pairs),
+        dropped: Vec::new(),
+        ast: None,
+    }
 }
 
 /// Returns the pairs of a continued run. The verdicts themselves are recorded beside it.

@@ -87,11 +87,11 @@ impl FrameReader<'_> {
     }
 
     /// The receipt for a recorded message.
-    pub(crate) fn receipt(&self, id: Option<&MessageId>, seq: u64) -> String {
+    pub(crate) fn receipt(&self, id: Option<&Value>, seq: u64) -> String {
         let mut out = String::from("(:type :STATUS");
         if let Some(id) = id {
             out.push_str(" :id ");
-            bridle_sexp::print(&id.to_value(), self.dialect, &mut out);
+            bridle_sexp::print(id, self.dialect, &mut out);
         }
         let session = self.session;
         // Writing to a string cannot fail, here and below.

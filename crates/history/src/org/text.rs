@@ -10,7 +10,7 @@ const TITLE: usize = 60;
 pub(super) struct OrgDocument(String);
 
 impl OrgDocument {
-    /// What was written since the last time.
+    /// Text that was written since the last time.
     pub(super) fn take(&mut self) -> String {
         std::mem::take(&mut self.0)
     }
@@ -44,7 +44,7 @@ impl OrgDocument {
         self.0.push('\n');
     }
 
-    /// Somebody's text, as it is.
+    /// Foreign text, as it is.
     pub(super) fn example(&mut self, text: &str) {
         self.block("example", "example", text);
     }

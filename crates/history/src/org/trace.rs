@@ -3,19 +3,23 @@
 //! A turn is found by its number, by the effect that a result names, or by the signal that an answer
 //! names. A signal that makes no turn is a section of its own.
 
-use std::collections::{BTreeMap, HashMap};
-
+use bridle_loop::{
+    AnsweredBody, CancelledBody, CompactedBody, DecidedBody, FinishBody, IntentBody, OutcomeBody,
+    PromptBody, ProposalsBody, RecordKind, SayBody, SignalBody, TurnEnd, WithdrawnBody,
+};
 use bridle_record::{Record, RecordNumber};
 use bridle_sexp::Value;
 use bridle_wire::time::rfc3339;
+use std::collections::{BTreeMap, HashMap};
 
 use super::super::record_body;
+use super::super::record_source::kind_of;
 use super::text::{OrgDocument, title};
 
-/// Who approves where nobody had to be asked.
+/// Approver where nobody had to be asked.
 const POLICY: &str = "policy";
 
-/// Who approves where somebody was asked, and the answer cannot be read any more.
+/// Approver where somebody was asked, and the answer cannot be read any more.
 const FORGOTTEN: &str = "somebody whose answer is forgotten";
 
 /// The session being written.
@@ -40,7 +44,7 @@ struct GivenAnswer {
     shell: Option<String>,
 }
 
-/// What a section is about: a signal by its number in the stream, or a turn that time began.
+/// Subject of a section: a signal by its number in the stream, or a turn that time began.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum SectionKey {
     Signal(u64),
@@ -53,11 +57,11 @@ struct TraceSection {
     at: i64,
     principal: Box<str>,
     seq: Option<u64>,
-    /// What it is called while it is no turn.
+    /// Noun in its heading while it is no turn.
     noun: &'static str,
     title: String,
     turn: Option<u64>,
-    /// What stands below it, each beginning with a heading.
+    /// Parts below it, each beginning with a heading.
     parts: Vec<OrgDocument>,
     /// Proposals that were allowed and not carried out yet: their parts, with action and target.
     allowed: Vec<(usize, String, String)>,
@@ -87,33 +91,53 @@ impl SessionTrace {
     pub(super) fn take(&mut self, record: &Record) {
         let value = record.body.text().map(record_body::value);
         let value = value.as_ref();
-        match &*record.kind {
-            "signal" => self.signal(record, value),
-            "consult" | "think" => self.asked(record, value),
-            "consulted" | "drafted" => {
+        let Some(kind) = kind_of(record) else { return };
+        match kind {
+            RecordKind::Signal => self.signal(record, value.map(SignalBody::read)),
+            RecordKind::Consult => self.asked(record, "Context", value.map(PromptBody::read)),
+            RecordKind::Think => self.asked(record, "Thought", value.map(PromptBody::read)),
+            RecordKind::Consulted | RecordKind::Drafted => {
                 self.asked_and_answered(record, value);
-                self.thought(record, value);
+                self.thought(record, value.map(ProposalsBody::read));
             }
-            "ask" => self.question(record, value),
-            "answered" => self.answered(record, value),
-            "compacted" => self.compacted(value),
-            "decided" => self.decided(record, value),
-            "act" => self.act(record, value),
-            "acted" | "settled" => self.outcome(record, value),
-            "say" => self.say(record, value),
-            "cancelled" => self.cancelled(record, value),
-            "withdrawn" => self.withdrawn(record, value),
-            "finish" => self.finish(value),
-            _ => {}
+            RecordKind::Ask => self.question(record, value.map(IntentBody::read)),
+            RecordKind::Answered => self.answered(record, value.map(AnsweredBody::read)),
+            RecordKind::Compacted => self.compacted(value.map(CompactedBody::read)),
+            RecordKind::Decided => self.decided(record, value.map(DecidedBody::read)),
+            RecordKind::Act => self.act(record, value),
+            RecordKind::Acted | RecordKind::Settled => {
+                self.outcome(record, value.map(OutcomeBody::read));
+            }
+            RecordKind::Say => self.say(record, value.map(SayBody::read)),
+            RecordKind::Cancelled => self.cancelled(record, value.map(CancelledBody::read)),
+            RecordKind::Withdrawn => self.withdrawn(record, value.map(WithdrawnBody::read)),
+            RecordKind::Finish => self.finish(value),
+            // No part of a turn, or said with another record of it.
+            RecordKind::Began
+            | RecordKind::Registered
+            | RecordKind::PolicyInstalled
+            | RecordKind::Counted
+            | RecordKind::Tick
+            | RecordKind::Started
+            | RecordKind::Mark
+            | RecordKind::DaemonUp
+            | RecordKind::DaemonDown
+            | RecordKind::Policy
+            | RecordKind::PolicyRefused
+            | RecordKind::Refused
+            | RecordKind::Log
+            | RecordKind::Forgot
+            | RecordKind::Compaction
+            | RecordKind::Repaired => {}
         }
     }
 
-    fn signal(&mut self, record: &Record, value: Option<&Value>) {
+    fn signal(&mut self, record: &Record, body: Option<SignalBody<'_>>) {
         let seq = record.seq.unwrap_or_default();
-        let payload = value.and_then(|value| value.get("payload"));
+        let payload = body.and_then(|body| body.payload);
         let text = payload.and_then(text_in);
         let word = |key| payload.and_then(|it| it.get(key)).and_then(Value::as_keyword);
-        let name = word("sensor").or_else(|| word("action")).unwrap_or("signal");
+        let name = word("sensor").or_else(|| word("action")).unwrap_or(RecordKind::Signal.word());
         let mut section = TraceSection::new(record, text.map_or_else(|| name.to_owned(), title));
         let doc = section.part("Input");
         match (payload, text) {
@@ -124,12 +148,13 @@ impl SessionTrace {
         self.open.insert(SectionKey::Signal(seq), section);
     }
 
-    fn asked(&mut self, record: &Record, value: Option<&Value>) {
-        let Some(value) = value else { return };
-        let (turn, seq) = (number(value, "turn").unwrap_or_default(), number(value, "seq"));
-        let key = seq.map_or(SectionKey::Turn(turn), SectionKey::Signal);
+    /// Begins the part of a turn in which thinkers are asked.
+    fn asked(&mut self, record: &Record, part: &str, body: Option<PromptBody<'_>>) {
+        let Some(body) = body else { return };
+        let turn = body.turn.unwrap_or_default();
+        let key = body.seq.map_or(SectionKey::Turn(turn), SectionKey::Signal);
         self.turns.insert(turn, key);
-        if let Some(effect) = number(value, "effect") {
+        if let Some(effect) = body.effect {
             self.effects.insert(effect, key);
         }
         let section = self.open.entry(key).or_insert_with(|| {
@@ -138,58 +163,55 @@ impl SessionTrace {
             section
         });
         section.turn = Some(turn);
-        let doc = section.part(if &*record.kind == "think" { "Thought" } else { "Context" });
+        let doc = section.part(part);
         doc.drawer(&about(record));
         let mut rows = Vec::new();
-        for key in ["history", "decisions", "depth", "tries"] {
-            rows.extend(number(value, key).map(|count| [key.to_owned(), count.to_string()]));
+        for key in PromptBody::COUNTS {
+            rows.extend(body.count(key).map(|count| [key.to_owned(), count.to_string()]));
         }
-        let focus = value.get("focus").is_some_and(|it| !it.is_nil());
-        rows.push(["focus".to_owned(), if focus { "known" } else { "unknown" }.to_owned()]);
+        let focus = if body.has_focus { "known" } else { "unknown" };
+        rows.push(["focus".to_owned(), focus.to_owned()]);
         doc.table(["known", "how much"], &rows);
-        for key in ["rejected", "results"] {
-            for one in value.get(key).and_then(Value::elements).unwrap_or_default() {
-                doc.fixed(&format!("{key}: {one}"));
-            }
+        for (key, one) in body.rounds() {
+            doc.fixed(&format!("{key}: {one}"));
         }
     }
 
     /// An answer that has its question in it, and what it proposes.
     fn asked_and_answered(&mut self, record: &Record, value: Option<&Value>) {
-        if value.is_some_and(|value| value.get("turn").is_some()) {
-            self.asked(record, value);
+        if let Some(prompt) = value.map(PromptBody::read).filter(|prompt| prompt.turn.is_some()) {
+            self.asked(record, "Context", Some(prompt));
         }
-        let proposals = value.and_then(|value| value.get("proposals")?.elements());
-        let payload = |proposal: &Value| proposal.get("payload").cloned().unwrap_or(Value::Nil);
-        let payloads = proposals.unwrap_or_default().iter().map(payload).collect();
-        self.proposed = (record.number.0, payloads);
+        let payloads = value.map(ProposalsBody::read).into_iter();
+        let payloads = payloads.flat_map(|body| body.payloads());
+        let payloads = payloads.map(|payload| payload.cloned().unwrap_or(Value::Nil));
+        self.proposed = (record.number.0, payloads.collect());
     }
 
-    fn thought(&mut self, record: &Record, value: Option<&Value>) {
-        let Some(value) = value else { return };
-        let Some(section) = self.by_effect(value) else { return };
-        if let Some(fault) = value.get("fault").and_then(Value::as_str) {
+    fn thought(&mut self, record: &Record, body: Option<ProposalsBody<'_>>) {
+        let Some(body) = body else { return };
+        let Some(section) = self.by_effect(body.effect) else { return };
+        if let Some(fault) = body.fault {
             let doc = section.part("Fault");
             doc.drawer(&about(record));
             doc.example(fault);
         }
     }
 
-    fn decided(&mut self, record: &Record, value: Option<&Value>) {
-        let Some(value) = value else { return };
-        let payload = value.get("payload").or_else(|| self.proposal(record, value)).cloned();
-        let word = |key| keyword(value, key);
+    fn decided(&mut self, record: &Record, body: Option<DecidedBody<'_>>) {
+        let Some(body) = body else { return };
+        let payload = body.payload.or_else(|| self.proposal(record, &body)).cloned();
         let mut properties = about(record).to_vec();
         properties.extend([
-            ("BY", word("by")),
-            ("VERDICT", word("verdict")),
-            ("RULE", word("rule")),
+            ("BY", shown_word(body.by)),
+            ("VERDICT", shown_word(body.verdict)),
+            ("RULE", shown_word(body.rule)),
         ]);
-        properties.extend(self.approver(record, value));
-        let Some(section) = self.by_turn(value) else { return };
-        let (action, target) = (word("action"), word("target"));
+        properties.extend(self.approver(record, &body));
+        let Some(section) = self.by_turn(body.turn) else { return };
+        let (action, target) = (shown_word(body.action), shown_word(body.target));
         let title = format!("Proposal: {action} to {target}");
-        if word("verdict") == "allow" {
+        if body.is_allowed() {
             section.allowed.push((section.parts.len(), action, target));
         }
         let doc = section.part(&title);
@@ -197,87 +219,80 @@ impl SessionTrace {
         if let Some(payload) = payload {
             doc.form(&payload);
         }
-        if let Some(why) = value.get("explanation").and_then(Value::as_str) {
+        if let Some(why) = body.explanation {
             doc.paragraph("Why it was proposed:");
             doc.fixed(why);
         }
-        let checked = value.get("checked").and_then(Value::elements).unwrap_or_default();
-        let name = |value: &Value| value.as_keyword().unwrap_or_default().to_owned();
-        let rows: Vec<_> = checked.chunks_exact(2).map(|it| [name(&it[0]), name(&it[1])]).collect();
+        let rows: Vec<_> = body.checked().map(|pair| pair.map(str::to_owned)).collect();
         doc.table(["rule", "result"], &rows);
-        if let Some(reason) = value.get("reason").and_then(Value::as_str) {
+        if let Some(reason) = body.reason {
             doc.paragraph("Reason:");
             doc.fixed(reason);
         }
-        for dropped in value.get("dropped").and_then(Value::elements).unwrap_or_default() {
+        for dropped in body.dropped() {
             doc.fixed(&format!("dropped: {dropped}"));
         }
     }
 
     /// The payload of the proposal that a decision names.
-    fn proposal(&self, record: &Record, value: &Value) -> Option<&Value> {
+    fn proposal(&self, record: &Record, decided: &DecidedBody<'_>) -> Option<&Value> {
         let (event, payloads) = &self.proposed;
-        let place = usize::try_from(value.get("proposal")?.as_i64()?).ok()?;
-        payloads.get(place).filter(|_| record.cause == Some(RecordNumber(*event)))
+        payloads.get(decided.proposal?).filter(|_| record.cause == Some(RecordNumber(*event)))
     }
 
     fn act(&mut self, record: &Record, value: Option<&Value>) {
         let Some(value) = value else { return };
-        let turn = number(value, "turn").unwrap_or_default();
+        let body = IntentBody::read(value);
+        let turn = body.turn.unwrap_or_default();
         let Some(key) = self.key_of_turn(turn) else { return };
-        if let Some(effect) = number(value, "effect") {
+        if let Some(effect) = body.effect {
             self.effects.insert(effect, key);
         }
         let Some(section) = self.open.get_mut(&key) else { return };
-        let payload = value.get("payload");
-        let action = payload.map(|it| keyword(it, "action")).unwrap_or_default();
-        let target = keyword(value, "target");
+        let action = body.payload.map(|_| shown_word(body.action())).unwrap_or_default();
+        let target = shown_word(body.target);
         let title = format!("Act: {action} by {target}");
         let place = section.allowed.iter().position(|(_, of, to)| *of == action && *to == target);
         let proposal = place.map(|place| section.allowed.remove(place).0);
         let doc = section.below(proposal, &title);
         doc.drawer(&about(record));
-        doc.form(payload.unwrap_or(value));
-        if let (Some(effect), Some(proposal)) = (number(value, "effect"), proposal) {
+        doc.form(body.payload.unwrap_or(value));
+        if let (Some(effect), Some(proposal)) = (body.effect, proposal) {
             section.acts.insert(effect, proposal);
         }
     }
 
     /// A question of the guard, with what it asks.
-    fn question(&mut self, record: &Record, value: Option<&Value>) {
-        let Some(value) = value else { return };
-        let turn = number(value, "turn").unwrap_or_default();
+    fn question(&mut self, record: &Record, body: Option<IntentBody<'_>>) {
+        let Some(body) = body else { return };
+        let turn = body.turn.unwrap_or_default();
         let Some(key) = self.key_of_turn(turn) else { return };
-        if let Some(effect) = number(value, "effect") {
+        if let Some(effect) = body.effect {
             self.effects.insert(effect, key);
         }
         let Some(section) = self.open.get_mut(&key) else { return };
         let doc = section.part("Question");
         doc.drawer(&about(record));
-        if let Some(text) = value.get("text").and_then(Value::as_str) {
+        if let Some(text) = body.question {
             doc.fixed(text);
         }
     }
 
-    /// Somebody's yes or no: who, when, from which shell, and whether it counts.
-    fn answered(&mut self, record: &Record, value: Option<&Value>) {
-        let Some(value) = value else { return };
-        let from = |key: &str| {
-            let it = value.get("from")?.get(key)?;
-            it.as_keyword().or(it.as_str()).map(str::to_owned)
-        };
-        let (shell, client) = (from("shell"), from("client"));
+    /// Answer of a person: principal, time, shell, and whether it counts.
+    fn answered(&mut self, record: &Record, body: Option<AnsweredBody<'_>>) {
+        let Some(body) = body else { return };
+        let shell = body.shell.map(str::to_owned);
+        let client = body.client.map(str::to_owned);
         let principal = record.principal.clone();
-        let answer = keyword(value, "answer");
-        let counts = value.get("counted").is_none_or(|it| !it.is_nil());
+        let answer = shown_word(body.answer);
         let mut properties = about(record).to_vec();
         properties.push(("PRINCIPAL", principal.to_string()));
         properties.extend(shell.clone().map(|shell| ("SHELL", shell)));
         properties.extend(client.map(|client| ("CLIENT", client)));
-        if let Some(section) = self.by_effect(value) {
+        if let Some(section) = self.by_effect(body.effect) {
             let doc = section.part(&format!("Answer: {answer} by {principal}"));
             doc.drawer(&properties);
-            if !counts {
+            if !body.counts {
                 doc.paragraph("It did not count.");
             }
         }
@@ -285,12 +300,12 @@ impl SessionTrace {
             Some(GivenAnswer { record: record.number.0, at: record.at, principal, shell });
     }
 
-    /// Who said yes to what was allowed, when and from where.
-    fn approver(&self, record: &Record, value: &Value) -> Vec<(&'static str, String)> {
-        if keyword(value, "verdict") != "allow" {
+    /// Properties of the yes to what was allowed: principal, time and shell.
+    fn approver(&self, record: &Record, decided: &DecidedBody<'_>) -> Vec<(&'static str, String)> {
+        if !decided.is_allowed() {
             return Vec::new();
         }
-        if keyword(value, "rule") != "approval" {
+        if !decided.is_by_approval() {
             return vec![("APPROVER", POLICY.to_owned())];
         }
         let given = self.answer.as_ref().filter(|it| record.cause == Some(RecordNumber(it.record)));
@@ -305,27 +320,27 @@ impl SessionTrace {
     }
 
     /// Records of the session that are gone.
-    fn compacted(&mut self, value: Option<&Value>) {
-        let number = |key| value.and_then(|value| number(value, key)).unwrap_or_default();
-        let (from, to) = (number("from"), number("to"));
+    fn compacted(&mut self, body: Option<CompactedBody<'_>>) {
+        let from = body.and_then(|body| body.from).unwrap_or_default();
+        let to = body.and_then(|body| body.to).unwrap_or_default();
         self.ready.paragraph(&format!("Compacted: records {from} to {to} are gone."));
     }
 
-    fn outcome(&mut self, record: &Record, value: Option<&Value>) {
-        let Some(value) = value else { return };
-        let Some(section) = self.by_effect(value) else { return };
-        let proposal = number(value, "effect").and_then(|effect| section.acts.remove(&effect));
-        let doc = section.below(proposal, &format!("Outcome: {}", keyword(value, "outcome")));
+    fn outcome(&mut self, record: &Record, body: Option<OutcomeBody<'_>>) {
+        let Some(body) = body else { return };
+        let Some(section) = self.by_effect(body.effect) else { return };
+        let proposal = body.effect.and_then(|effect| section.acts.remove(&effect));
+        let doc = section.below(proposal, &format!("Outcome: {}", shown_word(body.outcome)));
         doc.drawer(&about(record));
-        match (value.get("result"), value.get("reason").and_then(Value::as_str)) {
+        match (body.result, body.reason) {
             (Some(result), _) => doc.form(result),
             (None, Some(reason)) => doc.example(reason),
             (None, None) => {}
         }
     }
 
-    fn say(&mut self, record: &Record, value: Option<&Value>) {
-        let answers = value.and_then(|value| number(value, "answers"));
+    fn say(&mut self, record: &Record, body: Option<SayBody<'_>>) {
+        let answers = body.and_then(|body| body.answers);
         // What answers nobody belongs to the turn that time began, if there is one.
         let by_time = || self.open.last_key_value().map(|(key, _)| *key);
         let key = answers.map(SectionKey::Signal).or_else(by_time);
@@ -336,7 +351,7 @@ impl SessionTrace {
         let section = known.unwrap_or(&mut alone);
         let doc = section.part("Answer");
         doc.drawer(&about(record));
-        let payload = value.and_then(|value| value.get("payload"));
+        let payload = body.and_then(|body| body.payload);
         match (payload, payload.and_then(text_in)) {
             (_, Some(text)) => doc.example(text),
             (Some(payload), None) => doc.form(payload),
@@ -351,37 +366,38 @@ impl SessionTrace {
             Some(_) if has_turn => {}
             Some(key) => {
                 if let Some(section) = self.open.remove(&key) {
-                    self.write(section, "answered");
+                    self.write(section, TurnEnd::Answered.word());
                 }
             }
         }
     }
 
-    fn cancelled(&mut self, record: &Record, value: Option<&Value>) {
-        let Some(value) = value else { return };
-        let Some(section) = self.by_turn(value) else { return };
+    fn cancelled(&mut self, record: &Record, body: Option<CancelledBody<'_>>) {
+        let Some(body) = body else { return };
+        let Some(section) = self.by_turn(body.turn) else { return };
         let doc = section.part("Given up");
         doc.drawer(&about(record));
-        doc.example(value.get("reason").and_then(Value::as_str).unwrap_or_default());
+        doc.example(body.reason.unwrap_or_default());
     }
 
-    fn withdrawn(&mut self, record: &Record, value: Option<&Value>) {
-        let Some(value) = value else { return };
-        let seq = number(value, "signal").unwrap_or_default();
+    fn withdrawn(&mut self, record: &Record, body: Option<WithdrawnBody<'_>>) {
+        let Some(body) = body else { return };
+        let seq = body.signal.unwrap_or_default();
         let Some(section) = self.open.get_mut(&SectionKey::Signal(seq)) else { return };
         let doc = section.part("Withdrawn");
         doc.drawer(&about(record));
-        doc.example(&keyword(value, "how"));
+        doc.example(&shown_word(body.reason));
     }
 
     fn finish(&mut self, value: Option<&Value>) {
         let Some(value) = value else { return };
-        let turn = number(value, "turn").unwrap_or_default();
+        let (turn, end) = FinishBody::turn_end(value);
+        let turn = turn.unwrap_or_default();
         let Some(key) = self.key_of_turn(turn) else { return };
         self.turns.remove(&turn);
         self.effects.retain(|_, other| *other != key);
         if let Some(section) = self.open.remove(&key) {
-            self.write(section, &keyword(value, "reason"));
+            self.write(section, &shown_word(end));
         }
     }
 
@@ -397,13 +413,13 @@ impl SessionTrace {
         Some(*key)
     }
 
-    fn by_turn(&mut self, value: &Value) -> Option<&mut TraceSection> {
-        let key = self.key_of_turn(number(value, "turn")?)?;
+    fn by_turn(&mut self, turn: Option<u64>) -> Option<&mut TraceSection> {
+        let key = self.key_of_turn(turn?)?;
         self.open.get_mut(&key)
     }
 
-    fn by_effect(&mut self, value: &Value) -> Option<&mut TraceSection> {
-        let key = self.effects.get(&number(value, "effect")?)?;
+    fn by_effect(&mut self, effect: Option<u64>) -> Option<&mut TraceSection> {
+        let key = self.effects.get(&effect?)?;
         self.open.get_mut(key)
     }
 
@@ -467,15 +483,12 @@ fn about(record: &Record) -> [(&'static str, String); 2] {
     [("RECORD", record.number.to_string()), ("TIME", rfc3339(record.at))]
 }
 
-fn number(value: &Value, key: &str) -> Option<u64> {
-    value.get(key)?.as_i64().and_then(|number| u64::try_from(number).ok())
+/// A word of a body, for people; `nobody` where it cannot be read any more.
+fn shown_word(word: Option<&str>) -> String {
+    word.unwrap_or("nobody").to_owned()
 }
 
-fn keyword(value: &Value, key: &str) -> String {
-    value.get(key).and_then(Value::as_keyword).unwrap_or("nobody").to_owned()
-}
-
-/// What a person would call the text of a payload.
+/// Text of a payload, as a person would call it.
 fn text_in(payload: &Value) -> Option<&str> {
     ["text", "message", "command"].into_iter().find_map(|key| payload.get(key)?.as_str())
 }

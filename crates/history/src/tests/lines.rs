@@ -1,14 +1,12 @@
 //! Records as lines, and the head of the chain.
 
-use bridle_record::ForgetRequest;
-use bridle_wire::seal::{KeyId, SigningKey};
-
 use super::super::head::KeptHead;
 use super::super::list::{RecordFormat, write_record};
-use super::super::replay::EFFECTS;
 use super::super::{HistoryError, RecordHistory, RecordSelection, StoreError};
 use super::Fixture;
-use crate::session_fold::EVENTS;
+use bridle_loop::RecordKind;
+use bridle_record::ForgetRequest;
+use bridle_wire::seal::{KeyId, SigningKey};
 
 fn lines(history: &RecordHistory, form: RecordFormat) -> Vec<String> {
     let page = history.page(0, &RecordSelection::default(), 100).unwrap();
@@ -128,23 +126,21 @@ fn every_kind_is_explained() {
     let text = include_str!("../../../../docs/record.md");
     let (_, table) = text.split_once("| kind | |").unwrap();
     let (table, _) = table.split_once("\n\n").unwrap();
-    let others = [
-        "started",
-        "mark",
-        "daemon-up",
-        "daemon-down",
-        "log",
-        "forgot",
-        "refused",
-        "policy",
-        "policy-refused",
-        "compacted",
-        "compaction",
-        "repaired",
-    ];
-    for kind in EVENTS.iter().chain(&EFFECTS).chain(&others) {
+    for kind in RecordKind::ALL {
         assert!(table.contains(&format!("`{kind}`")), "{kind} is not in docs/record.md");
     }
     let n_explained = table.lines().map(|row| row.split('`').count() / 2).sum::<usize>();
-    assert_eq!(n_explained, EVENTS.len() + EFFECTS.len() + others.len());
+    assert_eq!(n_explained, RecordKind::ALL.len());
+}
+
+#[test]
+fn the_store_writes_kinds_that_are_known() {
+    let kinds = [
+        (RecordKind::Compacted, bridle_record::compacted_span::COMPACTED),
+        (RecordKind::Compaction, bridle_record::compact::COMPACTION),
+        (RecordKind::Repaired, bridle_record::repair::REPAIRED),
+    ];
+    for (kind, word) in kinds {
+        assert_eq!(kind.word(), word);
+    }
 }

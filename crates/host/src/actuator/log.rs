@@ -3,7 +3,7 @@
 use bridle_loop::{Action, Order, Outcome};
 use bridle_sexp::Value;
 
-use super::{ActContext, Actuator, not_mine};
+use super::{ActContext, Actuator, refuse_foreign_action};
 
 const ACTIONS: &[&str] = &["log"];
 
@@ -15,9 +15,11 @@ impl Actuator for LogActuator {
         ACTIONS
     }
 
-    fn act(&self, order: &Order, around: &mut ActContext<'_>) -> Outcome {
-        let Action::Log { text } = order.action() else { return not_mine(order, ACTIONS) };
-        (around.note)(text);
+    fn act(&self, order: &Order, context: &mut ActContext<'_>) -> Outcome {
+        let Action::Log { text } = order.action() else {
+            return refuse_foreign_action(order, ACTIONS);
+        };
+        (context.note)(text);
         Outcome::Done(Value::Nil)
     }
 }

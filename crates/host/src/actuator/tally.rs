@@ -8,12 +8,12 @@ use std::path::PathBuf;
 use bridle_loop::{Action, Order, Outcome};
 use bridle_sexp::Value;
 
-use super::{ActContext, Actuator, not_mine};
+use super::{ActContext, Actuator, refuse_foreign_action};
 
 const ACTIONS: &[&str] = &["tally"];
 
 /// Bytes of a file's name, as on every common file system.
-const MAX_FILE_NAME: usize = 255;
+const MAX_FILE_NAME_BYTES: usize = 255;
 
 /// Counts in files of one directory.
 pub(super) struct TallyActuator {
@@ -42,14 +42,16 @@ impl Actuator for TallyActuator {
         ACTIONS
     }
 
-    fn act(&self, order: &Order, around: &mut ActContext<'_>) -> Outcome {
-        let Action::Tally { file } = order.action() else { return not_mine(order, ACTIONS) };
+    fn act(&self, order: &Order, context: &mut ActContext<'_>) -> Outcome {
+        let Action::Tally { file } = order.action() else {
+            return refuse_foreign_action(order, ACTIONS);
+        };
         if !is_plain_name(file) {
             return Outcome::Failed(
                 format!("file `{file}`, expected letters, digits, `-`, `_` and `.` inside").into(),
             );
         }
-        let line = format!("{}-{}\n", around.session, around.effect.0);
+        let line = format!("{}-{}\n", context.session, context.effect.0);
         match self.append(file, &line) {
             Ok(()) => Outcome::Done(Value::Nil),
             Err(error) => Outcome::Failed(format!("cannot count in `{file}`: {error}").into()),
@@ -61,7 +63,7 @@ impl Actuator for TallyActuator {
 fn is_plain_name(file: &str) -> bool {
     let is_plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.');
     !file.is_empty()
-        && file.len() <= MAX_FILE_NAME
+        && file.len() <= MAX_FILE_NAME_BYTES
         && !file.starts_with('.')
         && file.bytes().all(is_plain)
 }

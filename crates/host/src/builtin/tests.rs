@@ -10,10 +10,11 @@ use bridle_loop::{
 use bridle_sexp::{Value, read_one};
 
 use super::{
-    BuiltinCommand, BuiltinInput, CommandSpelling, ElapsedTime, MAX_DECISIONS_SHOWN,
-    MAX_SESSIONS_SHOWN, ProseAnswerer, answer, consult,
+    BuiltinCommand, BuiltinInput, BuiltinThinker, CommandSpelling, ElapsedTime,
+    MAX_DECISIONS_SHOWN, MAX_SESSIONS_SHOWN, ProseAnswerer, answer,
 };
 use crate::facts::{DaemonFacts, SessionFact, SessionList, SessionVisibility, StatusFact};
+use crate::thinker::Thinker as _;
 
 /// A daemon with these sessions, each with its owner.
 struct Daemon(Vec<(&'static str, String)>);
@@ -84,7 +85,7 @@ fn from_guest(context: &SignalContext) -> SignalContext {
 }
 
 fn text_of(context: &SignalContext) -> Option<String> {
-    let advice = consult(context, &daemon());
+    let advice = BuiltinThinker.consult(context, &daemon());
     assert!(!advice.think);
     let payload = &advice.proposals.first()?.payload;
     assert!(payload.get("action").unwrap().is_keyword("message"));

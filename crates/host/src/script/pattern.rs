@@ -17,7 +17,7 @@ pub(crate) const MAX_MATCHED_KEYS: usize = 1_024;
 /// Wildcards in one rule, as many as `$1` to `$9` can name.
 pub(crate) const MAX_WILDCARDS: usize = 9;
 
-/// What a wildcard stood for.
+/// Text or value that a wildcard stood for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PatternCapture<'v> {
     /// `*` inside a string.
@@ -97,7 +97,7 @@ pub(crate) fn text_fits<'v>(
     true
 }
 
-/// How many wildcards a pattern has.
+/// Counts the wildcards of a pattern.
 pub(crate) fn wildcards(pattern: &Value) -> usize {
     let mut count = 0;
     let mut open = vec![pattern];
@@ -140,7 +140,7 @@ fn is_wildcard(pattern: &Value) -> bool {
     pattern.as_symbol() == Some("*")
 }
 
-/// What stands between the wildcards of a string, in lower case: at least one piece, one more than
+/// Splits a string at its wildcards, in lower case: at least one piece, one more than
 /// there are wildcards. A backslash makes the next character an ordinary one.
 fn pieces(glob: &str) -> Vec<String> {
     let mut pieces = vec![];

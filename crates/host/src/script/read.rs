@@ -38,7 +38,7 @@ pub(crate) const MAX_PROPOSALS: usize = 32;
 const KEYS: &str = ":when :rejected :result :depth :once :delay :stream :pace :say :propose \
                     :then-think :explanation :error :retryable";
 
-/// Why a text is no script, and where.
+/// Fault of a script, and its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ScriptProblem {
     pub(crate) line: usize,
@@ -156,7 +156,7 @@ fn form(root: Node<'_>) -> Result<ScriptRule, FormProblem> {
     given.into_rule(root)
 }
 
-/// What a rule has said so far.
+/// Keys of a rule, as far as they were read.
 #[derive(Default)]
 struct RuleFields {
     seen: Vec<String>,

@@ -15,7 +15,7 @@ pub(crate) const MAX_EXPANDED: usize = 1 << 20;
 /// the record put around it, it stays readable under the reader's own limit.
 pub(crate) const MAX_CAPTURED_DEPTH: usize = 64;
 
-/// Why a template cannot be filled.
+/// Reason why a template cannot be filled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum TemplateError {
     /// The draft would grow too long.

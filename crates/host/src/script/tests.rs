@@ -7,7 +7,7 @@ use std::time::Duration;
 use bridle_loop::SessionId;
 use bridle_sexp::{Value, read_one};
 
-use super::{MAX_ONCE, ScriptStimulus, ScriptedThinker, UsedRules};
+use super::{MAX_USED_RULES, ScriptStimulus, ScriptedThinker, UsedRules};
 use crate::cancel::CancelFlag;
 use crate::error::HostError;
 
@@ -41,7 +41,7 @@ fn think(script: &ScriptedThinker, turn: Turn) -> String {
         depth: turn.depth,
     };
     let mut told = Vec::new();
-    let draft = script.think(
+    let draft = script.draft(
         stimulus,
         &mut |delta| told.push(format!("~{}", delta.text)),
         &CancelFlag::new(),
@@ -142,7 +142,7 @@ fn explanations_name_the_rule_unless_given() {
             result: None,
             depth: 0,
         };
-        let draft = script.think(stimulus, &mut |_| {}, &CancelFlag::new()).unwrap();
+        let draft = script.draft(stimulus, &mut |_| {}, &CancelFlag::new()).unwrap();
         draft.proposals.into_iter().filter_map(|p| p.explanation).map(String::from).collect()
     };
     assert_eq!(explanations(HI.payload), ["for there", "own"]);
@@ -224,13 +224,13 @@ fn once_is_once_a_session() {
 fn memory_of_once_is_bounded() {
     let mut used = UsedRules::default();
     let session = |n: usize| SessionId::parse(&format!("s{n}")).unwrap();
-    for n in 0..MAX_ONCE {
+    for n in 0..MAX_USED_RULES {
         assert!(used.insert(&session(n), 0));
     }
     assert!(!used.insert(&session(0), 0));
-    assert!(used.insert(&session(MAX_ONCE), 0));
-    assert_eq!(used.uses.len(), MAX_ONCE);
-    assert_eq!(used.order.len(), MAX_ONCE);
+    assert!(used.insert(&session(MAX_USED_RULES), 0));
+    assert_eq!(used.uses.len(), MAX_USED_RULES);
+    assert_eq!(used.order.len(), MAX_USED_RULES);
     assert!(used.insert(&session(0), 0), "the oldest was forgotten");
 }
 
@@ -249,7 +249,7 @@ fn a_draft_that_would_grow_too_long_fails() {
         result: None,
         depth: 0,
     };
-    let fault = script.think(stimulus, &mut |_| {}, &CancelFlag::new()).unwrap_err();
+    let fault = script.draft(stimulus, &mut |_| {}, &CancelFlag::new()).unwrap_err();
     assert_eq!(
         &*fault.reason,
         "rule at line 1 of the script: captures make the draft longer than 1048576 bytes"
@@ -278,7 +278,7 @@ fn a_wait_is_cut_short() {
                 };
                 sender.send("begun".to_owned()).unwrap();
                 let mut told = |delta: crate::TextDelta| sender.send(delta.text.into()).unwrap();
-                script.think(stimulus, &mut told, &cancel)
+                script.draft(stimulus, &mut told, &cancel)
             })
         };
         assert_eq!(receiver.recv().unwrap(), "begun");
@@ -305,7 +305,7 @@ fn a_draft_nobody_wants_any_more_uses_up_no_rule() {
     };
     let cancel = CancelFlag::new();
     cancel.cancel();
-    let fault = script.think(stimulus, &mut |_| {}, &cancel).unwrap_err();
+    let fault = script.draft(stimulus, &mut |_| {}, &cancel).unwrap_err();
     assert_eq!(&*fault.reason, "canceled");
     assert_eq!(think(&script, HI), r#"(:action :message :text "once")"#);
 }
@@ -364,7 +364,7 @@ fn the_manual_knows_every_limit() {
         ("MAX_MATCHED_KEYS", pattern::MAX_MATCHED_KEYS),
         ("MAX_EXPANDED", template::MAX_EXPANDED),
         ("MAX_CAPTURED_DEPTH", template::MAX_CAPTURED_DEPTH),
-        ("MAX_ONCE", MAX_ONCE),
+        ("MAX_USED_RULES", MAX_USED_RULES),
     ] {
         let shown = match limit {
             0..1_000 => limit.to_string(),

@@ -17,7 +17,7 @@ use crate::state::{RunningTurn, SessionState};
 /// stands for the rest.
 const MAX_SHOWN: usize = 4 << 10;
 
-/// What was perceived and needs no words.
+/// Payload for a signal that was perceived and needs no words.
 pub(crate) fn noted() -> Value {
     PlistBuilder::new()
         .put("status", Value::keyword("success"))
@@ -89,7 +89,7 @@ pub(super) fn to_request(turn: &RunningTurn) -> (TurnEnd, Option<Value>) {
     (reason, Some(payload.done()))
 }
 
-/// How an act ended.
+/// End of the turn after an act, and the payload that tells its outcome.
 pub(super) fn of_deed(deed: &Deed) -> (TurnEnd, PlistBuilder) {
     if let Some((code, why)) = cause(&deed.outcome) {
         let plist = error(code, &why).put("outcome", Value::keyword(deed.outcome.word()));
@@ -144,7 +144,7 @@ fn size(text: &str) -> i64 {
     i64::try_from(text.len()).unwrap_or(i64::MAX)
 }
 
-/// Who is to be answered.
+/// Addressee of an answer.
 pub(crate) fn addressee(signal: &Signal) -> Addressee {
     Addressee { client: signal.from.client.clone(), id: signal.id.clone() }
 }
@@ -154,7 +154,7 @@ pub(crate) fn cut(text: &str, limit: usize) -> &str {
     &text[..text.floor_char_boundary(limit)]
 }
 
-/// How a turn ended that ends with this error.
+/// End of a turn that fails with this code.
 pub(super) fn reason(code: RefusalCode) -> TurnEnd {
     match code {
         RefusalCode::Cancelled => TurnEnd::Cancelled,
@@ -172,7 +172,7 @@ fn text(turn: &RunningTurn) -> Value {
     }
 }
 
-/// Why an act was not done; `None` if it was.
+/// Code and reason of an act that was not done; `None` if it was.
 fn cause(outcome: &Outcome) -> Option<(RefusalCode, String)> {
     Some(match outcome {
         Outcome::Done(_) => return None,

@@ -25,11 +25,11 @@ pub const PREPARED: &str = "prepared";
 pub struct MemoryEdit {
     /// The file: absolute, without `.` and `..`.
     pub path: Box<str>,
-    /// Where in the file.
+    /// Place in the file.
     pub spot: OrgLocation,
-    /// What to do there.
+    /// Operation at that place.
     pub verb: EditOperation,
-    /// What the daemon found out about it.
+    /// Facts that the daemon found out about it.
     pub prepared: Option<PreparedEdit>,
 }
 
@@ -46,7 +46,7 @@ pub enum OrgLocation {
     Line(u64),
 }
 
-/// What to do.
+/// Operation of an edit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EditOperation {
     /// Set the title of a heading.
@@ -55,7 +55,7 @@ pub enum EditOperation {
     SetState {
         /// The keyword.
         state: Option<Box<str>>,
-        /// When, as an inactive timestamp: for the log, and for what repeats.
+        /// Time, as an inactive timestamp: for the log, and for what repeats.
         at: Box<str>,
         /// A note for the log, where the settings of the file ask for one.
         note: Option<Box<str>>,
@@ -73,11 +73,11 @@ pub enum EditOperation {
     },
     /// Plan it: `scheduled`, `deadline` or `closed`, with a timestamp or none.
     SetPlanning {
-        /// Which.
+        /// Keyword of the time.
         plan: PlanningKeyword,
         /// The timestamp.
         stamp: Option<Box<str>>,
-        /// When that was said, as an inactive timestamp: for the log.
+        /// Time of the change, as an inactive timestamp: for the log.
         at: Box<str>,
     },
     /// Put a text behind its subtree, on the same level.
@@ -93,7 +93,7 @@ pub enum EditOperation {
         path: Option<Box<str>>,
         /// The heading there; [`OrgLocation::File`]: the end of it.
         to: OrgLocation,
-        /// When, as an inactive timestamp: for the log.
+        /// Time, as an inactive timestamp: for the log.
         at: Box<str>,
     },
     /// Mark it as archived.
@@ -102,7 +102,7 @@ pub enum EditOperation {
     ArchiveInto {
         /// The archive: absolute. It is made if it does not exist.
         path: Box<str>,
-        /// When, as an inactive timestamp.
+        /// Time, as an inactive timestamp.
         at: Box<str>,
     },
     /// Take its subtree away.
@@ -115,27 +115,27 @@ pub enum EditOperation {
     ClockOut(Box<str>),
 }
 
-/// Which of the three times of a heading.
+/// Keyword of one of the three times of a heading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PlanningKeyword {
-    /// When it is to be begun.
+    /// Time at which it is to be begun.
     Scheduled,
-    /// When it is to be done.
+    /// Time at which it is to be done.
     Deadline,
-    /// When it was done.
+    /// Time at which it was done.
     Closed,
 }
 
-/// What takes changes back.
+/// Arguments of the actions that take changes back.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UndoRequest {
-    /// What is taken back.
+    /// Changes to take back.
     pub what: UndoTarget,
-    /// What the daemon found out about it.
+    /// Facts that the daemon found out about them.
     pub prepared: Option<PreparedEdit>,
 }
 
-/// What is taken back.
+/// Changes to take back.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum UndoTarget {
     /// The changes of one record.
@@ -156,7 +156,7 @@ pub enum UndoTarget {
     },
 }
 
-/// What the daemon found out before the action was judged.
+/// Facts that the daemon found out before the action was judged.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PreparedEdit {
     /// The files that it would change: absolute.
@@ -167,7 +167,7 @@ pub struct PreparedEdit {
     pub destination: Box<str>,
     /// Text of the item whose box is checked.
     pub item: Option<Box<str>>,
-    /// Why it cannot be done.
+    /// Reason why it cannot be done.
     pub fault: Option<Box<str>>,
 }
 
@@ -408,7 +408,7 @@ impl UndoRequest {
 }
 
 impl PreparedEdit {
-    /// What the daemon put there. Something that is not what it writes is a fault.
+    /// Reads the facts that the daemon put there. Anything that it does not write is a fault.
     fn of(payload: &Value) -> Option<Self> {
         let prepared = payload.get(PREPARED)?;
         if let Some(fault) = prepared.get("fault").and_then(Value::as_str) {
@@ -432,7 +432,7 @@ impl PreparedEdit {
     }
 }
 
-/// Where `:to` leads: to a file, to a heading, or to a heading of a file.
+/// Target of `:to`: a file, a heading, or a heading of a file.
 struct RefileTarget {
     path: Option<Box<str>>,
     spot: OrgLocation,

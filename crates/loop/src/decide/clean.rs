@@ -13,7 +13,7 @@ use crate::effect::ProposalAuthor;
 /// first two only: the others may be arguments of what it asks for.
 const RESERVED: [&str; 4] = ["approved", "approved-action", "depth", "status"];
 
-/// How many dropped keys are noted by name: more of them say nothing new.
+/// Most dropped keys that are noted by name: more of them say nothing new.
 const MAX_NOTED: usize = 32;
 
 /// The payload without such keys, and the names of those that were dropped.

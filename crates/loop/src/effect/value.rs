@@ -20,24 +20,25 @@ use crate::plist_codec::{
     FieldSink, PlistBuilder, PlistText, UnreadableValue, element_text, list, name, optional_name,
     required, text, time, turn_id,
 };
+use crate::record_kind::RecordKind;
 use crate::value_size::weight;
 
 impl Effect {
     /// The kind of its record.
-    pub fn kind(&self) -> &'static str {
+    pub fn kind(&self) -> RecordKind {
         match self {
-            Effect::Consult { .. } => "consult",
-            Effect::Think { .. } => "think",
-            Effect::Decided(_) => "decided",
-            Effect::Act { .. } => "act",
-            Effect::Ask { .. } => "ask",
-            Effect::Settled { .. } => "settled",
-            Effect::Say(_) => "say",
-            Effect::Finish { .. } => "finish",
+            Effect::Consult { .. } => RecordKind::Consult,
+            Effect::Think { .. } => RecordKind::Think,
+            Effect::Decided(_) => RecordKind::Decided,
+            Effect::Act { .. } => RecordKind::Act,
+            Effect::Ask { .. } => RecordKind::Ask,
+            Effect::Settled { .. } => RecordKind::Settled,
+            Effect::Say(_) => RecordKind::Say,
+            Effect::Finish { .. } => RecordKind::Finish,
         }
     }
 
-    /// What the answer to it names, if an answer is awaited.
+    /// Number that its answer names, if an answer is awaited.
     pub fn id(&self) -> Option<EffectId> {
         match self {
             Effect::Consult { id, .. }
@@ -111,7 +112,7 @@ impl Effect {
 }
 
 impl SignalContext {
-    /// What identifies it; the rest is in the state.
+    /// Writes what identifies it; the rest is in the state.
     pub(crate) fn put<F: FieldSink>(&self, fields: F) -> F {
         let fields = fields.put_number("turn", self.turn.0);
         put_seq(fields, "seq", self.seq)

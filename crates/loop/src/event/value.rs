@@ -22,6 +22,7 @@ use crate::plist_codec::{
     text, turn_id,
 };
 use crate::policy::InstalledPolicies;
+use crate::record_kind::RecordKind;
 use crate::value_size::weight;
 
 /// Room for what is around a payload, in bytes: about as much as usual.
@@ -29,20 +30,20 @@ const AROUND: usize = 192;
 
 impl Event {
     /// The kind of its record.
-    pub fn kind(&self) -> &'static str {
+    pub fn kind(&self) -> RecordKind {
         match self {
-            Event::Began(_) => "began",
-            Event::Signal(_) => "signal",
-            Event::Registered(_) => "registered",
-            Event::Consulted { .. } => "consulted",
-            Event::Drafted { .. } => "drafted",
-            Event::Acted { .. } => "acted",
-            Event::Answered(_) => "answered",
-            Event::PolicyInstalled(_) => "policy-installed",
-            Event::Counted(_) => "counted",
-            Event::Tick(_) => "tick",
-            Event::Cancelled { .. } => "cancelled",
-            Event::Withdrawn { .. } => "withdrawn",
+            Event::Began(_) => RecordKind::Began,
+            Event::Signal(_) => RecordKind::Signal,
+            Event::Registered(_) => RecordKind::Registered,
+            Event::Consulted { .. } => RecordKind::Consulted,
+            Event::Drafted { .. } => RecordKind::Drafted,
+            Event::Acted { .. } => RecordKind::Acted,
+            Event::Answered(_) => RecordKind::Answered,
+            Event::PolicyInstalled(_) => RecordKind::PolicyInstalled,
+            Event::Counted(_) => RecordKind::Counted,
+            Event::Tick(_) => RecordKind::Tick,
+            Event::Cancelled { .. } => RecordKind::Cancelled,
+            Event::Withdrawn { .. } => RecordKind::Withdrawn,
         }
     }
 
@@ -101,7 +102,7 @@ impl Event {
         }
     }
 
-    /// The same with the question in it that it answers: what is answered at once is one record, and
+    /// Text of the event with the question in it that it answers: what is answered at once is one record, and
     /// [`Event::from_value`] reads the answer. Any other question has a record of its own.
     pub fn to_text_with(&self, question: &Effect) -> String {
         match (self, question) {
@@ -116,13 +117,15 @@ impl Event {
     ///
     /// # Errors
     /// When the kind is none of an event, or the body is not what [`Event::to_value`] writes.
-    pub fn from_value(kind: &str, value: &Value) -> Result<Self, UnreadableValue> {
+    pub fn from_value(kind: RecordKind, value: &Value) -> Result<Self, UnreadableValue> {
         let proposals = |value| list(value, "proposals", Proposal::from_value);
         Ok(match kind {
-            "began" => Event::Began(SessionStart::from_value(value)?),
-            "signal" => Event::Signal(Arc::new(Signal::from_value(value)?)),
-            "registered" => Event::Registered(list(value, "actuators", ActuatorRef::from_value)?),
-            "consulted" => Event::Consulted {
+            RecordKind::Began => Event::Began(SessionStart::from_value(value)?),
+            RecordKind::Signal => Event::Signal(Arc::new(Signal::from_value(value)?)),
+            RecordKind::Registered => {
+                Event::Registered(list(value, "actuators", ActuatorRef::from_value)?)
+            }
+            RecordKind::Consulted => Event::Consulted {
                 effect: effect_id(value, "effect")?,
                 advice: ReflexAdvice {
                     proposals: proposals(value)?,
@@ -130,7 +133,7 @@ impl Event {
                     standing: flag(value, "standing")?,
                 },
             },
-            "drafted" => Event::Drafted {
+            RecordKind::Drafted => Event::Drafted {
                 effect: effect_id(value, "effect")?,
                 draft: match optional_text(value, "fault")? {
                     Some(reason) => {
@@ -139,25 +142,48 @@ impl Event {
                     None => Ok(Draft { proposals: proposals(value)? }),
                 },
             },
-            "acted" => Event::Acted {
+            RecordKind::Acted => Event::Acted {
                 effect: effect_id(value, "effect")?,
                 outcome: Outcome::from_value(value)?,
             },
-            "answered" => Event::Answered(ApprovalAnswer::from_value(value)?),
-            "policy-installed" => Event::PolicyInstalled(InstalledPolicies::from_value(value)?),
-            "counted" => Event::Counted(PrincipalUsage {
+            RecordKind::Answered => Event::Answered(ApprovalAnswer::from_value(value)?),
+            RecordKind::PolicyInstalled => {
+                Event::PolicyInstalled(InstalledPolicies::from_value(value)?)
+            }
+            RecordKind::Counted => Event::Counted(PrincipalUsage {
                 principal: text(value, "asker")?,
                 spans: spans(value, "spans")?,
             }),
-            "tick" => Event::Tick(TimerTick::from_value(value)?),
-            "cancelled" => {
+            RecordKind::Tick => Event::Tick(TimerTick::from_value(value)?),
+            RecordKind::Cancelled => {
                 Event::Cancelled { turn: turn_id(value, "turn")?, reason: text(value, "reason")? }
             }
-            "withdrawn" => Event::Withdrawn {
+            RecordKind::Withdrawn => Event::Withdrawn {
                 seq: Seq(number(value, "signal")?),
                 how: WithdrawalReason::from_value(value)?,
             },
-            _ => return Err(UnreadableValue::new("kind", "the kind of an event")),
+            RecordKind::Consult
+            | RecordKind::Think
+            | RecordKind::Decided
+            | RecordKind::Act
+            | RecordKind::Ask
+            | RecordKind::Settled
+            | RecordKind::Say
+            | RecordKind::Finish
+            | RecordKind::Started
+            | RecordKind::Mark
+            | RecordKind::DaemonUp
+            | RecordKind::DaemonDown
+            | RecordKind::Policy
+            | RecordKind::PolicyRefused
+            | RecordKind::Refused
+            | RecordKind::Log
+            | RecordKind::Forgot
+            | RecordKind::Compacted
+            | RecordKind::Compaction
+            | RecordKind::Repaired => {
+                return Err(UnreadableValue::new("kind", "the kind of an event"));
+            }
         })
     }
 }

@@ -18,11 +18,11 @@ use crate::event::ActuatorLocation;
 pub(super) const ACT: &str = "act";
 pub(super) const ACCESS: &str = "access";
 
-/// Who proposes for somebody: there is one of each.
+/// Ids of the authors that propose for somebody: there is one of each.
 pub(super) const THINKER: &str = "thinker";
 pub(super) const REFLEX: &str = "reflex";
 
-/// Which of the two questions is asked.
+/// Question that is asked: with or without somebody's yes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ApprovalQuestion {
     No,
@@ -61,7 +61,7 @@ pub(super) struct CedarRequest {
     after: Option<Request>,
 }
 
-/// Why facts cannot be told to Cedar.
+/// Reason why facts cannot be told to Cedar.
 pub(super) type Untold = String;
 
 impl CedarTypes {
@@ -140,7 +140,7 @@ impl CedarTypes {
         Entity::new(uid(&self.person, &person.name), kind, groups).map_err(|e| e.to_string())
     }
 
-    /// What is neither an actuator nor a session.
+    /// Entity of a resource that is neither an actuator nor a session.
     fn thing(&self, resource: &PolicyResource) -> Result<Entity, Untold> {
         match resource {
             PolicyResource::Path(path) => {

@@ -25,7 +25,7 @@ pub(super) const LANGUAGE: &str = "examples";
 /// The most examples of a file: each is judged when it is loaded.
 const MAX_EXAMPLES: usize = 4_096;
 
-/// When examples happen unless they say so: noon, on a Monday.
+/// Time of examples that name none: noon, on a Monday.
 const NOON: i64 = 720;
 const MONDAY: i64 = 1;
 
@@ -55,9 +55,9 @@ pub struct ExampleResult {
     pub line: usize,
     /// The example as it is written.
     pub text: Box<str>,
-    /// What it says must come out.
+    /// Expected verdict.
     pub expected: PolicyVerdict,
-    /// What came out.
+    /// Verdict of the policies.
     pub found: PolicyFinding,
 }
 
@@ -67,7 +67,7 @@ impl ExampleResult {
         self.found.word == self.expected
     }
 
-    /// How it failed.
+    /// Fault of the example.
     pub(super) fn fault(&self) -> Option<PolicyFault> {
         if self.passed() {
             return None;
@@ -236,7 +236,7 @@ fn act(example: &Value, around: &ProposalCircumstances<'_>) -> Result<PolicyFact
     Ok(PolicyFacts::of(around, &wanted))
 }
 
-/// What an example says is to be done: its payload, or all of it but the circumstances.
+/// Payload of an example: the one it gives, or all of it but the circumstances.
 fn payload(example: &Value) -> Value {
     if let Some(payload) = example.get("payload") {
         return payload.clone();

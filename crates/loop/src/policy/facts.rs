@@ -37,7 +37,7 @@ pub struct PolicyFacts {
     pub(super) resource: PolicyResource,
     pub(super) protected: bool,
     pub(super) edit: EditFacts,
-    /// What a yes would be bound to; empty where nothing is done.
+    /// Hash that a yes would be bound to; empty where nothing is done.
     pub(super) hash: ActionDigits,
     /// In seconds.
     pub(super) now: i64,
@@ -46,14 +46,14 @@ pub struct PolicyFacts {
     pub(super) counts: HourlyCounts,
 }
 
-/// Somebody who asks.
+/// Asker of a proposal.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct AskingPrincipal {
     pub(super) name: Box<str>,
     pub(super) owner: bool,
 }
 
-/// What an action is done to.
+/// Resource of an action.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum PolicyResource {
     Actuator,
@@ -64,7 +64,7 @@ pub(super) enum PolicyResource {
     Money { amount: i64, currency: Box<str> },
 }
 
-/// What can be done to a session as a whole.
+/// Access to a session as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SessionAccess {
     /// Join it.
@@ -121,7 +121,7 @@ impl PolicyFacts {
         }
     }
 
-    /// The same about another file.
+    /// Facts of the same proposal about another file.
     pub(crate) fn about(&self, path: &str) -> Self {
         Self { resource: PolicyResource::Path(path.into()), ..self.clone() }
     }
@@ -193,7 +193,7 @@ impl PolicyFacts {
         Self::recorded_for(session, at, decided, |_| true)
     }
 
-    /// The same for policies that may not name the hash of an action: it is empty for those.
+    /// Facts for policies that may not name the hash of an action: it is empty for those.
     pub(super) fn recorded_for(
         session: &SessionId,
         at: UnixMillis,
@@ -256,7 +256,7 @@ impl PolicyFacts {
         })
     }
 
-    /// Who asks.
+    /// Asker.
     pub(crate) fn asker(&self) -> &str {
         &self.asker.name
     }
@@ -266,7 +266,7 @@ impl PolicyFacts {
         is_counted(self.kind, &self.target)
     }
 
-    /// Whose budget a recorded decision counts against, if it let something be done.
+    /// Principal whose budget a recorded decision counts against, if it allowed something.
     pub(crate) fn counted_for(decided: &Value) -> Option<Box<str>> {
         let facts = decided.get("facts")?;
         let (kind, target) = (name(facts, "kind").ok()?, name(decided, "target").ok()?);
@@ -299,7 +299,7 @@ impl PolicyFacts {
 }
 
 impl AskingPrincipal {
-    /// What kind of principal it is.
+    /// Kind of the principal.
     pub(super) fn kind(&self) -> &'static str {
         match self.name.split(':').next().unwrap_or_default() {
             "uid" => "uid",
@@ -380,7 +380,7 @@ fn is_said_as_proposed(decided: &Value, kind: &str) -> bool {
     kind == MESSAGE && decided.get("payload").is_none() && decided.get("proposal").is_some()
 }
 
-/// What is said to the asker is no act that budgets count.
+/// Whether budgets count an action: what is said to the asker is no act.
 fn is_counted(kind: &str, target: &KeywordName) -> bool {
     is_act(kind) && !(kind == MESSAGE && target.as_str() == ASKER)
 }

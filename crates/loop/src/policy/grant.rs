@@ -12,20 +12,20 @@ use super::cedar_request::folders;
 use super::edit_facts::WHOLE_FILE;
 use super::facts::PolicyResource;
 
-/// How much a grant is for.
+/// Scope of a grant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GrantScope {
     /// Exactly what was asked for.
     Action,
-    /// The same edit with any arguments, at the same heading.
+    /// An edit with any arguments, at the same heading.
     Heading,
-    /// The same in the whole file.
+    /// An edit with any arguments, in the whole file.
     File,
-    /// The same in every file of its folder, and below it.
+    /// An edit with any arguments, in every file of its folder, and below it.
     Folder,
 }
 
-/// What a grant permits.
+/// Action that a grant permits, and its limits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GrantTerms {
     /// Action of the schema.
@@ -41,7 +41,7 @@ pub struct GrantTerms {
     until: i64,
 }
 
-/// What a grant is done to.
+/// Resource of a grant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum GrantPlace {
     /// One thing, by its type and its id.

@@ -22,7 +22,7 @@ use super::sections::{self, PolicySection, SourceBlock};
 use super::{GuardPolicies, PolicyEntry};
 use crate::hash::PolicyHash;
 
-/// What no set lifts.
+/// Policies that no set lifts.
 const ALWAYS: &str = include_str!("always.cedar");
 
 const SCHEMA: &str = include_str!("schema.cedarschema");
@@ -39,7 +39,7 @@ const MAX_POLICIES: usize = 1_024;
 /// The longest id, in bytes: ids are kept with every decision.
 const MAX_ID: usize = 64;
 
-/// How many faults are told: more of them say nothing new.
+/// Most faults that are told: more of them say nothing new.
 const MAX_FAULTS: usize = 32;
 
 static VALIDATOR: LazyLock<Validator> = LazyLock::new(|| {
@@ -47,11 +47,11 @@ static VALIDATOR: LazyLock<Validator> = LazyLock::new(|| {
     Validator::new(schema)
 });
 
-/// Why a text is no set of policies.
+/// Faults of a text that is no set of policies.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.listed())]
 pub struct InvalidPolicies {
-    /// What is wrong, in the order of the lines; never empty.
+    /// Faults, in the order of the lines; never empty.
     pub faults: Vec<PolicyFault>,
 }
 
@@ -61,7 +61,7 @@ pub struct InvalidPolicies {
 pub struct PolicyFault {
     /// The line of the file, from 1.
     pub line: usize,
-    /// What is wrong there.
+    /// Description of the fault.
     pub what: String,
 }
 

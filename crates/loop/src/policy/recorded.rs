@@ -18,7 +18,7 @@ use crate::plist_codec::UnreadableValue;
 /// Different facts that a rehearsal remembers; beyond it, the same is judged again.
 const MAX_REMEMBERED: usize = 65_536;
 
-/// What the policies were told about one proposal, and what they said.
+/// Facts of one proposal, and the answer of the policies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecordedJudgment {
     facts: PolicyFacts,
@@ -49,12 +49,12 @@ impl RecordedJudgment {
         }
     }
 
-    /// What the policies were told.
+    /// Facts that the policies were told.
     pub fn facts(&self) -> &PolicyFacts {
         &self.facts
     }
 
-    /// What they said.
+    /// Answer of the policies.
     pub fn word(&self) -> PolicyVerdict {
         self.word
     }
@@ -120,7 +120,7 @@ impl<'p> PolicyRehearsal<'p> {
         self.named.get(kind).is_none_or(|named| named.hash != nothing)
     }
 
-    /// What the set says to the same question.
+    /// Answer of the set to the same question.
     pub fn find(&mut self, recorded: &RecordedJudgment) -> PolicyFinding {
         let mut facts = recorded.facts.clone();
         if let Some(named) = self.named.get(facts.kind) {

@@ -98,7 +98,7 @@ fn index(document: &Document<'_>, id: HeadingId) -> Option<usize> {
     document.headings().binary_search_by_key(&heading.line, |heading| heading.line).ok()
 }
 
-/// Where a source block begins that never ends: Org takes it for text.
+/// Start of a source block that never ends: Org takes it for text.
 fn unclosed(text: &[u8]) -> Option<usize> {
     let text = std::str::from_utf8(text).unwrap_or_default();
     let mut offset = 0;

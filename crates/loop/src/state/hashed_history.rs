@@ -13,11 +13,11 @@ use crate::effect::{PastExchange, RememberedRuling, Verdict};
 /// The hash of a kept thing: half of a whole one, which is as much as nobody finds a second thing for.
 type Hash = u128;
 
-/// What the sum of hashes is multiplied by when one is added, so that their order counts: odd, and its
+/// Factor of the sum of hashes for each one added, so that their order counts: odd, and its
 /// powers look like any numbers.
 const SHIFT: Hash = 0x9E37_79B9_7F4A_7C15_F39C_C060_5CED_C835;
 
-/// What can be kept.
+/// Element of a history.
 pub trait HashedEntry {
     /// All of it in few bytes, which no other has.
     fn bytes(&self) -> Vec<u8>;
@@ -123,7 +123,7 @@ impl<T> Default for SharedHistory<T> {
 }
 
 impl<T> SharedHistory<T> {
-    /// How many there are.
+    /// Number of elements.
     pub fn len(&self) -> usize {
         self.0.things.len()
     }

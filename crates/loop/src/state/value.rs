@@ -72,7 +72,7 @@ impl SessionState {
         history + USUAL_AROUND * (1 + self.history.len() + self.decisions.len())
     }
 
-    /// What it begins with.
+    /// Writes the keys that never change.
     fn front<F: FieldSink>(&self, fields: F) -> F {
         let fields = fields
             .put_str("session", self.session.as_str())
@@ -86,7 +86,7 @@ impl SessionState {
         }
     }
 
-    /// What changes with every event.
+    /// Writes the keys that change with every event.
     fn counters<F: FieldSink>(&self, fields: F) -> F {
         fields
             .put_int("now", self.now.0)
@@ -95,7 +95,7 @@ impl SessionState {
             .put_number("effects", self.effects)
     }
 
-    /// What can be reached.
+    /// Writes the actuators.
     fn reach<F: FieldSink>(&self, fields: F) -> F {
         fields.put_each("actuators", &*self.actuators, |inside, actuator| actuator.put(inside))
     }
@@ -107,19 +107,19 @@ impl SessionState {
         }
     }
 
-    /// What was said and decided.
+    /// Writes what was said and decided.
     fn past<F: FieldSink>(&self, fields: F) -> F {
         fields
             .put_each("history", self.history.iter(), |inside, exchange| exchange.put(inside))
             .put_each("decisions", self.decisions.iter(), |inside, ruling| ruling.put(inside))
     }
 
-    /// What comes after that.
+    /// Writes the keys behind the history.
     fn tail<F: FieldSink>(&self, fields: F) -> F {
         self.waiting(self.judged(self.plans(fields)))
     }
 
-    /// What is planned, awaited and counted.
+    /// Writes what is planned, awaited and counted.
     fn plans<F: FieldSink>(&self, fields: F) -> F {
         let fields = fields
             .put_list("schedules", self.schedules.iter().map(|(name, plan)| plan.to_value(name)))
@@ -130,7 +130,7 @@ impl SessionState {
         self.budget.put(fields, "budget")
     }
 
-    /// What it is judged by.
+    /// Writes the policies.
     fn judged<F: FieldSink>(&self, fields: F) -> F {
         match &self.policy {
             Some(policy) => fields.put_fields("policy", |inside| policy.put(inside)),

@@ -13,29 +13,13 @@ use std::sync::Arc;
 
 use bridle_loop::{
     Decision, DecisionRule, Effect, Event, GuardPolicies, Order, PolicyFacts, PolicyRehearsal,
-    PolicyVerdict, ProposalAuthor, RememberedRuling, RiskLevel, Seq, SessionId, SessionState,
-    UnixMillis, Verdict, reader, step,
+    PolicyVerdict, ProposalAuthor, RecordKind, RememberedRuling, RiskLevel, Seq, SessionId,
+    SessionState, UnixMillis, Verdict, reader, step,
 };
 use bridle_sexp::Value;
 use proptest::prelude::{ProptestConfig, prop_assert, prop_assert_eq, proptest};
 
 use lives::{Approved, Moment, life};
-
-/// The kinds of events, and one that is none.
-const KINDS: [&str; 12] = [
-    "began",
-    "signal",
-    "registered",
-    "consulted",
-    "drafted",
-    "acted",
-    "answered",
-    "policy-installed",
-    "counted",
-    "tick",
-    "cancelled",
-    "say",
-];
 
 /// What a session did: every event with its number, and the effects that followed.
 struct Run {
@@ -82,7 +66,7 @@ impl Run {
         let mut text = self.state.to_value().to_string();
         for effect in self.effects() {
             text.push('\n');
-            text.push_str(effect.kind());
+            text.push_str(effect.kind().word());
             text.push_str(&effect.to_value().to_string());
         }
         text
@@ -271,7 +255,7 @@ proptest! {
 
     #[test]
     fn what_is_no_event_is_refused_and_nothing_else_happens(value in lives::payload()) {
-        for kind in KINDS {
+        for &kind in RecordKind::ALL {
             if let Ok(event) = Event::from_value(kind, &value) {
                 prop_assert_eq!(Event::from_value(kind, &event.to_value()), Ok(event));
             }

@@ -1,5 +1,5 @@
-//! What an edit makes of a text, or of two: finds the place, and asks `bridle_org` for the change. Whoever
-//! asks says how files are read; nothing is written here.
+//! Edits of Org text: finds the place in one file or two, and asks `bridle_org` for the change. The caller says how
+//! files are read; nothing is written here.
 
 use std::path::Path;
 
@@ -12,11 +12,11 @@ use bridle_org::{
 };
 
 use super::edit_preview::EditPlan as Change;
-use super::{below, check_read, suggestion, told};
+use super::{below, check_read, describe_error, suggestion};
 
-/// What an edit would change. What goes into another file is written there before it is taken away here:
-/// whenever the process dies, it is somewhere.
-pub(super) fn planned(
+/// Plans the file changes of an edit. Text that moves into another file is written there before it is taken away
+/// here: whenever the process dies, it is somewhere.
+pub(super) fn plan_edit(
     root: &Path,
     read: impl Fn(&FilePath) -> Result<Option<SeenContent>, MemoryError>,
     org: &OrgDefaults,
@@ -25,7 +25,7 @@ pub(super) fn planned(
     let now = |path: &str| {
         let path = below(root, path)?;
         check_read(root, &path)?;
-        let seen = read(&path).map_err(|error| told(&error))?;
+        let seen = read(&path).map_err(|error| describe_error(&error))?;
         Ok::<_, String>((path, seen))
     };
     let change = |(path, seen): (FilePath, Option<SeenContent>), after: Vec<u8>| {

@@ -1,5 +1,5 @@
-//! What was seen when an action was looked at: which files would become what, and the diff. Written into
-//! the payload before it is judged, and read from it again when it is carried out.
+//! Preview of an action: the files that would change, and the diff. Written into the payload before the action is
+//! judged, and read from it again when it is carried out.
 
 use std::path::Path;
 
@@ -9,10 +9,10 @@ use bridle_record::RecordHash;
 use bridle_sexp::Value;
 
 /// Longest diff that is shown, in bytes: nobody reads more before a yes. What is bound are the hashes.
-const MAX_DIFF: usize = 256 << 10;
+const MAX_DIFF_BYTES: usize = 256 << 10;
 
 /// Most files in one action.
-const MAX_FILES: usize = 4096;
+const MAX_PREVIEWED_FILES: usize = 4096;
 
 /// A change, and what is there now.
 #[derive(Clone, Debug)]
@@ -30,18 +30,18 @@ impl EditPlan {
 }
 
 /// Refuses what changes nothing, and what changes too much at once.
-pub(super) fn worth(planned: Vec<EditPlan>) -> Result<Vec<EditPlan>, String> {
+pub(super) fn check_extent(planned: Vec<EditPlan>) -> Result<Vec<EditPlan>, String> {
     let is_news = |it: &EditPlan| it.change.after != it.old;
     match planned.iter().any(is_news) {
         false => Err("nothing would change".to_owned()),
-        true if planned.len() > MAX_FILES => {
-            Err(format!("{} files at once, expected at most {MAX_FILES}", planned.len()))
+        true if planned.len() > MAX_PREVIEWED_FILES => {
+            Err(format!("{} files at once, expected at most {MAX_PREVIEWED_FILES}", planned.len()))
         }
         true => Ok(planned.into_iter().filter(is_news).collect()),
     }
 }
 
-/// What was seen of one action.
+/// Changes that were shown with a proposal, by file: an approval is bound to them.
 pub(super) struct EditPreview {
     files: Vec<PreviewedFile>,
     diff: String,
@@ -62,7 +62,7 @@ impl EditPreview {
         for plan in planned {
             let EditPlan { change, old } = plan;
             let after = change.after.as_deref();
-            if diff.len() <= MAX_DIFF {
+            if diff.len() <= MAX_DIFF_BYTES {
                 diff.extend(plan.diff());
             }
             files.push(PreviewedFile {
@@ -128,13 +128,13 @@ impl EditPreview {
         self.files.iter().any(|file| file.path == change.path && file.touches == touches)
     }
 
-    /// What the one who asked is told when it is done; the rest of it may have been done before.
+    /// Returns the result of an action that is done now; parts of it may have been done by an earlier attempt.
     pub(super) fn result(&self, seen: &Self) -> Value {
-        if self.files.len() == seen.files.len() { self.told() } else { seen.told() }
+        if self.files.len() == seen.files.len() { self.full_result() } else { seen.full_result() }
     }
 
-    /// What is told of an action that was done.
-    pub(super) fn told(&self) -> Value {
+    /// Returns the result of an action that a crash interrupted after it was done.
+    pub(super) fn full_result(&self) -> Value {
         let files = self.files.iter().map(|file| Value::str(file.path.as_str()));
         Value::plist([("files", Value::list(files)), ("diff", Value::str(self.diff.as_str()))])
     }
@@ -148,25 +148,25 @@ fn touches(old: Option<&[u8]>, new: Option<&[u8]>) -> RecordHash {
         text.split_inclusive(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect()
     };
     let (old_lines, new_lines) = (split(old), split(new));
-    let mut said = vec![u8::from(old.is_some()), u8::from(new.is_some())];
+    let mut hashed = vec![u8::from(old.is_some()), u8::from(new.is_some())];
     for change in line_changes(old.unwrap_or_default(), new.unwrap_or_default()) {
         for lines in [&old_lines[change.old], &new_lines[change.new]] {
-            said.extend_from_slice(&(lines.len() as u64).to_le_bytes());
+            hashed.extend_from_slice(&(lines.len() as u64).to_le_bytes());
             for line in lines {
-                said.extend_from_slice(&(line.len() as u64).to_le_bytes());
-                said.extend_from_slice(line);
+                hashed.extend_from_slice(&(line.len() as u64).to_le_bytes());
+                hashed.extend_from_slice(line);
             }
         }
     }
-    hash_bytes(&said)
+    hash_bytes(&hashed)
 }
 
 /// A diff as text; a long one is cut at the end of a line, and says so.
 fn cut(diff: &[u8]) -> String {
-    if diff.len() <= MAX_DIFF {
+    if diff.len() <= MAX_DIFF_BYTES {
         return String::from_utf8_lossy(diff).into_owned();
     }
-    let end = diff[..MAX_DIFF].iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+    let end = diff[..MAX_DIFF_BYTES].iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
     let shown = String::from_utf8_lossy(&diff[..end]);
-    format!("{shown}\\ The diff is longer than {MAX_DIFF} bytes; the rest is not shown\n")
+    format!("{shown}\\ The diff is longer than {MAX_DIFF_BYTES} bytes; the rest is not shown\n")
 }

@@ -1,5 +1,5 @@
-//! What is proposed after a turn that failed: to take back what it changed, or a word on what stays. Asked
-//! for by the loop when such a turn has ended; judged like anything else that is proposed.
+//! Proposals after a turn that failed: to take its changes back, or a note on what stays. Called by the loop when
+//! such a turn has ended; judged like any other proposal.
 
 use crate::{FilePath, MemoryError, MemoryStore};
 use bridle_loop::{KeywordName, Proposal, ReflexAdvice};
@@ -9,9 +9,10 @@ use super::MEMORY;
 use crate::RollbackChoice;
 
 /// Files that are named in a message: the record has all of them.
-const MAX_NAMED: usize = 16;
+const MAX_NAMED_FILES: usize = 16;
 
-/// What follows from the changes of a turn. Nothing, if it made none, or they are taken back already.
+/// Proposes what follows from the changes of a failed turn; nothing if it made none, or they are taken back
+/// already.
 pub(super) fn advice(
     memory: &MemoryStore,
     choice: RollbackChoice,
@@ -46,7 +47,7 @@ fn rollback(session: &str, turn: u64) -> Value {
 }
 
 fn stays(changed: &[FilePath], session: &str, turn: u64) -> Value {
-    let named: Vec<&str> = changed.iter().map(FilePath::as_str).take(MAX_NAMED).collect();
+    let named: Vec<&str> = changed.iter().map(FilePath::as_str).take(MAX_NAMED_FILES).collect();
     let places =
         if named.is_empty() { String::new() } else { format!(" in `{}`", named.join("`, `")) };
     let text = format!(

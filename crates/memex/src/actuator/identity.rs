@@ -15,7 +15,7 @@ use super::edit_preview::EditPlan;
 /// Name of the whole file.
 const WHOLE_FILE: &str = "file";
 
-/// What is put into a payload about the places of an edit, by its keys.
+/// Returns the facts about the places of an edit that are put into its payload, by key.
 pub(super) fn of_edit(
     edit: &MemoryEdit,
     planned: &[EditPlan],

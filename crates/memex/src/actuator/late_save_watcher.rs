@@ -1,6 +1,6 @@
-//! Has the memory look for saves that come late, for as long as there may be some. Woken by the editor after each
-//! change; a thread of its own for some seconds then, so that nobody waits for it and nothing is there at rest. What
-//! such a save is, and what is done about it, is [`MemoryStore::mind_late`]'s business.
+//! Thread that has the memory look for late saves, for as long as there may be some. Woken by the editor after each
+//! change; it lives for some seconds then, so that nobody waits for it and nothing runs at rest.
+//! [`MemoryStore::look_for_late_saves`] says what such a save is, and what becomes of it.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread::JoinHandle;
@@ -11,12 +11,12 @@ use crate::MemoryStore;
 use super::Now;
 
 /// Time between two looks: less than a person needs to look at the file again.
-const LOOK: Duration = Duration::from_millis(100);
+const LOOK_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Looks that may fail one after the other before it is left to the next change.
-const FAILURES: usize = 50;
+const MAX_FAILURES_IN_A_ROW: usize = 50;
 
-/// Who looks for late saves.
+/// Thread that looks for files that a program saves after they were replaced.
 pub(super) struct LateSaveWatcher(Arc<WatcherShared>);
 
 struct WatcherShared {
@@ -51,7 +51,7 @@ impl LateSaveWatcher {
             return;
         }
         let shared = Arc::clone(&self.0);
-        let thread = std::thread::Builder::new().name("minder".to_owned());
+        let thread = std::thread::Builder::new().name("late-saves".to_owned());
         match thread.spawn(move || shared.work()) {
             Ok(thread) => (state.thread, state.is_running) = (Some(thread), true),
             Err(error) => tracing::warn!(%error, "nobody looks for late saves of the memory"),
@@ -104,7 +104,7 @@ impl WatcherShared {
                     if failures == 1 {
                         tracing::warn!(%error, "late saves of the memory cannot be looked for");
                     }
-                    failures < FAILURES
+                    failures < MAX_FAILURES_IN_A_ROW
                 }
             };
             let mut state = self.state();
@@ -113,7 +113,7 @@ impl WatcherShared {
                 return;
             }
             if !state.is_stopping {
-                let waited = self.bell.wait_timeout(state, LOOK);
+                let waited = self.bell.wait_timeout(state, LOOK_INTERVAL);
                 drop(waited.unwrap_or_else(PoisonError::into_inner));
             }
         }
@@ -121,7 +121,7 @@ impl WatcherShared {
 
     fn look(&self) -> Result<bool, crate::MemoryError> {
         match self.memory.upgrade() {
-            Some(memory) => memory.mind_late((self.now)()),
+            Some(memory) => memory.look_for_late_saves((self.now)()),
             None => Ok(false),
         }
     }

@@ -1,16 +1,10 @@
 //! The present as an inactive timestamp, for clocks that are started, states that change, plans that are logged, and for
 //! what is refiled or archived, without saying when. In UTC: a shell that knows where its user is says `:at` itself.
 
+use bridle_org::Moment;
 use bridle_sexp::Value;
-use bridle_wire::time::rfc3339;
 
-use super::with;
-
-const MINUTE_MS: i64 = 60_000;
-const DAY_MINUTES: i64 = 1_440;
-
-/// The days of a week, as Org writes them; the first day of 1970 was a Thursday.
-const DAYS: [&str; 7] = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"];
+use super::with_key;
 
 /// The payload with `:at`, if the time is a part of what it does and it has none.
 pub(super) fn stamped(payload: Value, now: i64) -> Value {
@@ -22,16 +16,12 @@ pub(super) fn stamped(payload: Value, now: i64) -> Value {
     if !is_timed || payload.get("at").is_some() {
         return payload;
     }
-    with(payload, "at", Value::str(stamp(now)))
+    with_key(payload, "at", Value::str(stamp(now)))
 }
 
 /// Such as `[2026-11-15 Sun 23:10]`.
 fn stamp(now: i64) -> String {
-    let day = now.div_euclid(MINUTE_MS).div_euclid(DAY_MINUTES).rem_euclid(7);
-    let day = DAYS[usize::try_from(day).unwrap_or(0)];
-    let text = rfc3339(now);
-    let (date, time) = text.split_once('T').unwrap_or((&text, ""));
-    format!("[{date} {day} {}]", time.get(..5).unwrap_or("00:00"))
+    format!("[{}]", Moment::of_unix_ms(now).text(true))
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! Headings to choose from, where what names one fits none or several. Asked by `edit`, which works for owners alone:
-//! what is said here quotes titles of the file. Commands compare names in the same way.
+//! Headings to choose from, where a name fits none or several. Called by `edit`, which works for owners alone: the
+//! texts quote titles of the file. Commands compare names in the same way.
 
 use std::collections::HashSet;
 

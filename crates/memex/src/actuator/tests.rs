@@ -34,16 +34,16 @@ struct Rig {
 /// An action that was looked at.
 struct Seen {
     action: Action,
-    sight: EditPreview,
+    preview: EditPreview,
     diff: String,
 }
 
 impl Rig {
     fn new() -> Self {
-        Self::with(OrgDefaults::default())
+        Self::with_key(OrgDefaults::default())
     }
 
-    fn with(org: OrgDefaults) -> Self {
+    fn with_key(org: OrgDefaults) -> Self {
         let (state, folder) = (TempDir::new().unwrap(), TempDir::new().unwrap());
         fs::write(folder.path().join("here.org"), HERE).unwrap();
         fs::write(folder.path().join("there.org"), THERE).unwrap();
@@ -68,10 +68,10 @@ impl Rig {
 
     fn look(&self, payload: &str) -> Seen {
         let payload = self.prepared(payload);
-        let sight = EditPreview::of(&payload, self.editor.memory.root()).expect("it can be done");
+        let preview = EditPreview::of(&payload, self.editor.memory.root()).expect("it can be done");
         let diff = payload.get(PREPARED).and_then(|it| it.get("diff")?.as_str()).unwrap();
         let diff = diff.to_owned();
-        Seen { action: Action::from_payload(&payload).unwrap(), sight, diff }
+        Seen { action: Action::from_payload(&payload).unwrap(), preview, diff }
     }
 
     fn refusal(&self, payload: &str) -> String {
@@ -108,7 +108,7 @@ fn what_repeats_moves_on_when_it_is_done() {
         "(:action :set-state :path \"here.org\" :outline (\"p [0/1]\" \"Water\") :state \"DONE\" \
          :at \"[2026-11-15 Sun 10:00]\")",
     );
-    rig.editor.whole(&seen.action, &seen.sight, &why(7)).unwrap();
+    rig.editor.apply_all(&seen.action, &seen.preview, &why(7)).unwrap();
     assert_eq!(
         rig.text("here.org"),
         "* p [0/1]\n** TODO Water\nSCHEDULED: <2026-11-22 Sun ++1w>\n:PROPERTIES:\n\
@@ -180,7 +180,7 @@ fn keywords_come_from_the_file_or_from_the_settings() {
     let why = Rig::new().refusal(next);
     assert!(why.contains("no keyword `NEXT`: it has TODO, DONE;"), "{why}");
     let todo_sequences = vec!["TODO NEXT(n!) | DONE".to_owned()];
-    let rig = Rig::with(OrgDefaults { todo_sequences, ..OrgDefaults::default() });
+    let rig = Rig::with_key(OrgDefaults { todo_sequences, ..OrgDefaults::default() });
     let diff = rig.look(next).diff;
     assert!(diff.contains("+* NEXT Keep\n+- State \"NEXT\""), "{diff}");
     rig.write("here.org", "#+TODO: TODO | DONE\n* Keep\n");
@@ -195,13 +195,13 @@ fn a_subtree_goes_into_another_file_and_comes_back() {
     {
         assert!(seen.diff.contains(line), "both files are shown: {}", seen.diff);
     }
-    rig.editor.whole(&seen.action, &seen.sight, &why(7)).unwrap();
+    rig.editor.apply_all(&seen.action, &seen.preview, &why(7)).unwrap();
     assert_eq!((rig.text("here.org"), rig.text("there.org")), (LEFT.into(), REFILED.into()));
     // What the user writes in either file stays when it is taken back.
     rig.write("here.org", &format!("{LEFT}user\n"));
     rig.write("there.org", &format!("user\n{REFILED}"));
     let seen = rig.look("(:action :undo :record 7)");
-    rig.editor.whole(&seen.action, &seen.sight, &why(8)).unwrap();
+    rig.editor.apply_all(&seen.action, &seen.preview, &why(8)).unwrap();
     assert_eq!(rig.text("here.org"), format!("{HERE}user\n"));
     assert_eq!(rig.text("there.org"), format!("user\n{THERE}"));
 }
@@ -211,19 +211,19 @@ fn a_subtree_goes_to_the_end_of_a_file_and_into_an_archive() {
     let rig = Rig::new();
     let to_end = REFILE.replace(" :outline (\"Garden\"))", ")").replace("Beans", "Last");
     let seen = rig.look(&to_end);
-    rig.editor.whole(&seen.action, &seen.sight, &why(7)).unwrap();
+    rig.editor.apply_all(&seen.action, &seen.preview, &why(7)).unwrap();
     assert_eq!(rig.text("there.org"), format!("{THERE}* Last\n"));
     let archive = "(:action :archive :path \"here.org\" :outline (\"Beans\" \"Wet\") \
                    :to (:path \"here.org_archive\"))";
     let seen = rig.look(archive);
-    rig.editor.whole(&seen.action, &seen.sight, &why(8)).unwrap();
+    rig.editor.apply_all(&seen.action, &seen.preview, &why(8)).unwrap();
     assert_eq!(rig.text("here.org"), "* Keep\n* TODO Beans :veg:\nSow them.\n");
     let archived = rig.text("here.org_archive");
     for line in ["* Wet\n", ":ARCHIVE_TIME: 1970-01-01 Thu 00:00\n", ":ARCHIVE_OLPATH: Beans\n"] {
         assert!(archived.contains(line), "{archived}");
     }
     let seen = rig.look("(:action :undo :record 8)");
-    rig.editor.whole(&seen.action, &seen.sight, &why(9)).unwrap();
+    rig.editor.apply_all(&seen.action, &seen.preview, &why(9)).unwrap();
     assert!(!rig.folder.path().join("here.org_archive").exists(), "it was made for that");
     assert_eq!(rig.text("here.org"), HERE.replace("* Last\n", ""));
 }
@@ -234,17 +234,17 @@ fn what_a_crash_left_between_two_files_is_completed() {
     let seen = rig.look(REFILE);
     rig.begin(&seen, &why(7));
     assert_eq!((rig.text("here.org"), rig.text("there.org")), (HERE.into(), REFILED.into()));
-    let files: Vec<FilePath> = seen.sight.files().cloned().collect();
-    assert_eq!(rig.editor.memory.told(7, &files).unwrap(), ChangeOutcome::NotDone);
+    let files: Vec<FilePath> = seen.preview.files().cloned().collect();
+    assert_eq!(rig.editor.memory.outcome_of(7, &files).unwrap(), ChangeOutcome::NotDone);
     // The user goes on in both files.
     rig.write("here.org", &format!("{HERE}user\n"));
     rig.write("there.org", &format!("{REFILED}user\n"));
-    rig.editor.whole(&seen.action, &seen.sight, &why(7)).unwrap();
+    rig.editor.apply_all(&seen.action, &seen.preview, &why(7)).unwrap();
     assert_eq!(rig.text("here.org"), format!("{LEFT}user\n"));
     assert_eq!(rig.text("there.org"), format!("{REFILED}user\n"), "it is put there once");
-    assert_eq!(rig.editor.memory.told(7, &files).unwrap(), ChangeOutcome::Done);
+    assert_eq!(rig.editor.memory.outcome_of(7, &files).unwrap(), ChangeOutcome::Done);
     let seen = rig.look("(:action :undo :record 7)");
-    rig.editor.whole(&seen.action, &seen.sight, &why(8)).unwrap();
+    rig.editor.apply_all(&seen.action, &seen.preview, &why(8)).unwrap();
     assert_eq!(rig.text("here.org"), format!("{HERE}user\n"));
     assert_eq!(rig.text("there.org"), format!("{THERE}user\n"));
 }
@@ -256,7 +256,7 @@ fn what_a_crash_left_between_two_files_goes_back_if_it_cannot_be_completed() {
     rig.begin(&seen, &why(7));
     let users = HERE.replace("Sow them.", "Sow them in May.");
     rig.write("here.org", &users);
-    let fault = rig.editor.whole(&seen.action, &seen.sight, &why(7)).unwrap_err();
+    let fault = rig.editor.apply_all(&seen.action, &seen.preview, &why(7)).unwrap_err();
     assert!(fault.contains("has changed since") && fault.ends_with("taken back"), "{fault}");
     assert_eq!((rig.text("here.org"), rig.text("there.org")), (users, THERE.into()));
 }
@@ -265,7 +265,7 @@ fn what_a_crash_left_between_two_files_goes_back_if_it_cannot_be_completed() {
 fn an_undo_of_a_move_loses_nothing_where_the_user_wrote_over_the_old_place() {
     let rig = Rig::new();
     let seen = rig.look(REFILE);
-    rig.editor.whole(&seen.action, &seen.sight, &why(7)).unwrap();
+    rig.editor.apply_all(&seen.action, &seen.preview, &why(7)).unwrap();
     // Before and behind the old place: both come together again.
     rig.write("here.org", "first\n* Keep\n* Last\nlast\n");
     let back = rig.look("(:action :undo :record 7)");
@@ -304,7 +304,7 @@ fn a_save_that_comes_late_is_put_back_without_another_change() {
     let found = fs::File::open(rig.folder.path().join("here.org")).unwrap();
     let seen =
         rig.look("(:action :set-state :path \"here.org\" :outline (\"Beans\") :state \"DONE\")");
-    rig.editor.whole(&seen.action, &seen.sight, &why(7)).unwrap();
+    rig.editor.apply_all(&seen.action, &seen.preview, &why(7)).unwrap();
     assert!(rig.text("here.org").contains("DONE Beans"));
     // A program that had found the file before it was replaced.
     fs::write(format!("/proc/self/fd/{}", found.as_raw_fd()), "user\n").unwrap();
@@ -317,7 +317,7 @@ fn a_save_that_comes_late_is_put_back_without_another_change() {
     let found = fs::File::open(rig.folder.path().join("there.org")).unwrap();
     let seen =
         rig.look("(:action :set-state :path \"there.org\" :outline (\"Garden\") :state \"DONE\")");
-    rig.editor.whole(&seen.action, &seen.sight, &why(8)).unwrap();
+    rig.editor.apply_all(&seen.action, &seen.preview, &why(8)).unwrap();
     fs::write(format!("/proc/self/fd/{}", found.as_raw_fd()), "user\n").unwrap();
     rig.editor.stop();
     assert_eq!(rig.text("there.org"), "user\n");

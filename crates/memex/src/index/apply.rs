@@ -1,8 +1,8 @@
-//! How what was read gets into the tables, inside of one transaction. Called by the index alone.
+//! Writing files into the tables of the index, inside one transaction. Called by the writer alone.
 //!
-//! Objects keep their numbers and keys across edits, moves and renames as far as `identity` can tell; what is not
-//! there any more is removed, with everything that is known of it. A key that is free again goes to the object that
-//! declares it.
+//! Objects keep their numbers and keys across edits, moves and renames as far as `identity` can tell; an object that
+//! is gone is removed, with everything that is known of it. A key that is free again goes to the object that declares
+//! it.
 
 mod moves;
 mod names;
@@ -27,10 +27,10 @@ pub(crate) use self::moves::{FileMoves, KnownFile};
 const MAX_GHOSTS: i64 = 10_000;
 
 /// Minutes up to which a date is short: 32 days.
-pub(crate) const SHORT: i64 = 32 * 24 * 60;
+pub(crate) const SHORT_STAMP_MINUTES: i64 = 32 * 24 * 60;
 
 /// The columns of an object after its number, in the order in which they are written.
-const OBJECT: [&str; 23] = [
+const OBJECT_TABLE_COLUMNS: [&str; 23] = [
     "file",
     "ordinal",
     "parent",
@@ -57,15 +57,18 @@ const OBJECT: [&str; 23] = [
 ];
 
 /// Writes an object that is new; SQLite gives it a number.
-static INSERT: LazyLock<String> = LazyLock::new(|| {
-    let marks: String = (2..OBJECT.len() + 2).map(|n| format!(", ?{n}")).collect();
-    format!("INSERT INTO object (id, {}) VALUES (?1{marks})", OBJECT.join(", "))
+static INSERT_OBJECT: LazyLock<String> = LazyLock::new(|| {
+    let marks: String = (2..OBJECT_TABLE_COLUMNS.len() + 2).map(|n| format!(", ?{n}")).collect();
+    format!("INSERT INTO object (id, {}) VALUES (?1{marks})", OBJECT_TABLE_COLUMNS.join(", "))
 });
 
 /// Writes an object that is known.
-static UPDATE: LazyLock<String> = LazyLock::new(|| {
-    let set: Vec<String> =
-        OBJECT.iter().zip(2..).map(|(column, n)| format!("{column} = ?{n}")).collect();
+static UPDATE_OBJECT: LazyLock<String> = LazyLock::new(|| {
+    let set: Vec<String> = OBJECT_TABLE_COLUMNS
+        .iter()
+        .zip(2..)
+        .map(|(column, n)| format!("{column} = ?{n}"))
+        .collect();
     format!("UPDATE object SET {} WHERE id = ?1", set.join(", "))
 });
 
@@ -103,7 +106,7 @@ impl PriorObject {
 }
 
 impl SheetItem {
-    /// What it is told by.
+    /// Returns the features that tell this heading from others.
     pub(crate) fn face(&self) -> HeadingFace<'_> {
         HeadingFace {
             declared: self.declared.as_deref(),
@@ -291,7 +294,7 @@ impl IndexBatch<'_, '_> {
             Some(key) => key,
             None => self.free_key(item, at.index, names)?,
         };
-        let id = self.write_object(&INSERT, None, &key, at, item)?;
+        let id = self.write_object(&INSERT_OBJECT, None, &key, at, item)?;
         if !self.moves.is_first && item.declared.is_none() && item.parent.is_some() {
             self.moves.fresh.insert(item.own, id);
         }
@@ -313,7 +316,7 @@ impl IndexBatch<'_, '_> {
             true => before.key.clone(),
             false => self.free_key(item, at.index, names)?,
         };
-        self.write_object(&UPDATE, Some(before.id), &key, at, item)?;
+        self.write_object(&UPDATE_OBJECT, Some(before.id), &key, at, item)?;
         if is_same {
             return Ok(());
         }
@@ -321,7 +324,7 @@ impl IndexBatch<'_, '_> {
         self.insert_facts(before.id, at, item)
     }
 
-    /// Writes the row of an object, with one of the statements that [`OBJECT`] makes; returns its number.
+    /// Writes the row of an object, with one of the statements that [`OBJECT_TABLE_COLUMNS`] makes; returns its number.
     fn write_object(
         &self,
         sql: &str,
@@ -553,7 +556,7 @@ impl IndexBatch<'_, '_> {
     }
 }
 
-/// Where an item stands.
+/// Position of an item among those of its file.
 #[derive(Clone, Copy)]
 struct ItemPosition<'a> {
     file: i64,
@@ -591,7 +594,7 @@ fn is_mostly(old: &[PriorObject], sheet: &FileSheet) -> bool {
 
 pub(crate) fn is_wide(stamp: &OrgTimestamp) -> bool {
     let repeats = stamp.every_minutes.is_some() || stamp.every_months.is_some();
-    let lasts = stamp.stop.0 - stamp.start.0 > SHORT;
+    let lasts = stamp.stop.0 - stamp.start.0 > SHORT_STAMP_MINUTES;
     let warns = stamp.warning.is_some_and(|warning| warning > WARNING_DAYS * 24 * 60);
     repeats || lasts || warns
 }

@@ -1,7 +1,8 @@
-//! From the bytes of a file to its objects: the file and its headings, each with what can be asked about it.
+//! From the bytes of a file to its objects: the file and its headings, each with everything that can be asked about
+//! it.
 //!
-//! Called by the index, and again when text is shown. Pure. What is encrypted is a title here and nothing else; what
-//! is in private drawers is kept apart from the rest of the text.
+//! Called by the writer, and again when text is shown. Pure. An encrypted heading is a title here and nothing else;
+//! text of private drawers is kept apart from the rest.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -10,24 +11,24 @@ use bridle_org::{Document, Element, Heading, Kind, Planning, Property, Span, Tod
 
 use super::folder::MemexFolder;
 use super::org_timestamp::{self, OrgTimestamp, StampKind};
-use super::rules::{MAX_FACTS, MAX_HEADINGS, MAX_LABEL, MAX_TAGS, ObjectReach, ReadRules};
+use super::rules::{MAX_FACTS, MAX_HEADINGS, MAX_LABEL_BYTES, MAX_TAGS, ObjectReach, ReadRules};
 use super::scan::SkipReason;
 use super::tags::{BYTE_ORDER_MARK, FileTags, heading_tags};
 
 /// The tag of what `org-crypt` encrypts, with all below it.
-const CRYPT: &str = "crypt";
+const CRYPT_TAG: &str = "crypt";
 
 /// The tag of a project.
-const PROJECT: &str = "project";
+const PROJECT_TAG: &str = "project";
 
-/// How encrypted text begins and ends.
-const PGP: &str = "-----BEGIN PGP MESSAGE-----";
+/// First line of encrypted text.
+const PGP_BEGIN: &str = "-----BEGIN PGP MESSAGE-----";
 const PGP_END: &str = "-----END PGP MESSAGE-----";
 
 /// A hash of 32 bytes.
 pub(crate) type Digest = [u8; 32];
 
-/// What a file says.
+/// Contents of one file as the index has them.
 #[derive(Debug)]
 pub(crate) struct FileSheet {
     /// The hash of its bytes.
@@ -36,7 +37,7 @@ pub(crate) struct FileSheet {
     pub(crate) items: Vec<SheetItem>,
     /// The tags that its items have.
     pub(crate) tags: Vec<String>,
-    /// Why it is not all here.
+    /// Reason why some of the file is left out.
     pub(crate) flaw: Option<SkipReason>,
     /// Whether something stands in it that is to be encrypted and is not.
     pub(crate) in_clear: bool,
@@ -59,12 +60,12 @@ pub(crate) struct SheetItem {
     pub(crate) declared: Option<String>,
     /// Numbers of its tags in [`FileSheet::tags`], its own first.
     pub(crate) tags: Vec<usize>,
-    /// How many of those are its own.
+    /// Number of the first tags that are the item's own; the rest is inherited.
     pub(crate) own_tags: usize,
     /// Names in capitals, and values.
     pub(crate) properties: Vec<(String, String)>,
     pub(crate) stamps: Vec<OrgTimestamp>,
-    /// Where it begins, where the next heading begins, where all below it ends.
+    /// Range of the item in its file.
     pub(crate) place: SheetRange,
     pub(crate) private: bool,
     /// Whether it is encrypted, or is to be.
@@ -72,7 +73,7 @@ pub(crate) struct SheetItem {
     /// Whether it is to be, and stands in the clear.
     pub(crate) in_clear: bool,
     pub(crate) scope: ObjectReach,
-    /// What is searched: the text, and the text of private drawers.
+    /// Text that is searched, that of private drawers included.
     pub(crate) text: String,
     pub(crate) hidden: String,
     /// The hash of what is below the title.
@@ -85,7 +86,7 @@ pub(crate) struct SheetItem {
     pub(crate) hash: Digest,
 }
 
-/// Where an object is in its file, in bytes.
+/// Place of an object in its file, in bytes: its beginning, the next heading, and the end of all below it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct SheetRange {
     pub(crate) start: usize,
@@ -180,7 +181,7 @@ impl FileSheet {
     }
 }
 
-/// How many lines are headings.
+/// Counts the headings of a text.
 pub(crate) fn count_headings(bytes: &[u8]) -> usize {
     let is_heading = |line: &&[u8]| {
         line.first() == Some(&b'*')
@@ -195,7 +196,7 @@ pub(crate) fn is_in_clear(memex: &MemexFolder, path: &str, bytes: &[u8]) -> bool
     let has = |wanted: &str| {
         bytes.windows(wanted.len()).any(|word| word.eq_ignore_ascii_case(wanted.as_bytes()))
     };
-    (has(CRYPT) || has("setupfile")) && FileSheet::of_file(memex, path, bytes).in_clear
+    (has(CRYPT_TAG) || has("setupfile")) && FileSheet::of_file(memex, path, bytes).in_clear
 }
 
 /// The hash of an object with these below it.
@@ -246,7 +247,7 @@ pub(crate) fn shown(section: &[u8], rules: &ReadRules, with_private: bool) -> St
 /// Follows the elements of a text into private drawers and out again.
 struct PrivateDrawers<'r> {
     rules: &'r ReadRules,
-    /// How many blocks and drawers are open inside of the private one, itself included.
+    /// Blocks and drawers that are open inside the private one, itself included.
     inside: usize,
 }
 
@@ -372,8 +373,8 @@ impl SheetWriter<'_> {
         for tag in own {
             let tag = label(tag);
             private |= self.rules.is_private_tag(&tag) || self.file_tags.has_member(&tag);
-            item.encrypted |= tag.eq_ignore_ascii_case(CRYPT);
-            is_project |= tag.eq_ignore_ascii_case(PROJECT);
+            item.encrypted |= tag.eq_ignore_ascii_case(CRYPT_TAG);
+            is_project |= tag.eq_ignore_ascii_case(PROJECT_TAG);
             let number = self.number(tag);
             if item.tags.len() < MAX_TAGS && !item.tags.contains(&number) {
                 item.tags.push(number);
@@ -433,10 +434,10 @@ impl SheetWriter<'_> {
         }
         stamps.truncate(MAX_FACTS);
         let below = self.bytes.get(body..section.end).unwrap_or_default();
-        let is_sealed = text.trim_start().starts_with(PGP);
+        let is_sealed = text.trim_start().starts_with(PGP_BEGIN);
         // What was written behind the message is not encrypted with it.
         let is_whole =
-            is_sealed && text.trim_end().ends_with(PGP_END) && text.matches(PGP).count() == 1;
+            is_sealed && text.trim_end().ends_with(PGP_END) && text.matches(PGP_BEGIN).count() == 1;
         let is_empty = text.trim().is_empty() && hidden.trim().is_empty();
         item.in_clear = item.encrypted && !is_empty && !(is_whole && hidden.trim().is_empty());
         self.sheet.in_clear |= item.in_clear;
@@ -474,7 +475,7 @@ fn properties(lines: &[Property<'_>]) -> Vec<(String, String)> {
         let value = label(line.value);
         let has_room = all.len() < MAX_FACTS;
         match all.iter_mut().find(|(known, _)| *known == name) {
-            Some((_, known)) if adds && known.len() < MAX_LABEL => {
+            Some((_, known)) if adds && known.len() < MAX_LABEL_BYTES => {
                 known.push(' ');
                 known.push_str(&value);
             }
@@ -490,7 +491,7 @@ fn properties(lines: &[Property<'_>]) -> Vec<(String, String)> {
 /// Short text as it is kept: UTF-8, and not longer than a label.
 pub(crate) fn label(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
-    let mut end = text.len().min(MAX_LABEL);
+    let mut end = text.len().min(MAX_LABEL_BYTES);
     while !text.is_char_boundary(end) {
         end -= 1;
     }

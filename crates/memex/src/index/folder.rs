@@ -1,7 +1,7 @@
-//! The folder, and one file of it, read without being led astray.
+//! The folder, and reading one file of it without being led out of it.
 //!
-//! A path is walked name by name from the top, and no name may be a link: what is opened is below the folder
-//! whatever somebody changes meanwhile. Files are opened so that a pipe cannot hold us up, and read whole or not.
+//! A path is walked name by name from the top, and no name may be a link: the file that is opened is below the folder
+//! whatever changes meanwhile. Files are opened so that a pipe cannot block, and read whole or not at all.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -14,11 +14,11 @@ use super::rules::ReadRules;
 use super::scan::{FileTrace, SkipReason};
 use bridle_record::StoreError;
 
-/// How often a file is read again that changes while it is read.
-const TRIES: usize = 3;
+/// Readings of a file that changes while it is read.
+const MAX_READINGS: usize = 3;
 
 /// Longest path that is looked at, in bytes: that of the system.
-pub const MAX_PATH: usize = 4096;
+pub const MAX_PATH_BYTES: usize = 4096;
 
 /// A folder of Org files.
 #[derive(Debug)]
@@ -47,7 +47,7 @@ impl MemexFolder {
         &self.root
     }
 
-    /// What is read of it.
+    /// Returns the rules that say what of the folder is read.
     #[must_use]
     pub fn rules(&self) -> &ReadRules {
         &self.rules
@@ -56,9 +56,9 @@ impl MemexFolder {
     /// Reads a file: its bytes, and how it was when it had them.
     ///
     /// # Errors
-    /// Why it is not read. [`None`] says that it is not there.
+    /// The reason why the file is not read; [`None`] means that the file does not exist.
     pub fn read(&self, path: &str) -> Result<(Vec<u8>, FileTrace), Option<SkipReason>> {
-        for _ in 0..TRIES {
+        for _ in 0..MAX_READINGS {
             let mut file = self.open_beneath(path)?;
             let before = file.metadata().map_err(|_| SkipReason::Unreadable)?;
             if !before.is_file() {
@@ -91,12 +91,12 @@ impl MemexFolder {
             _ => Some(SkipReason::Unreadable),
         };
         let into = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let mut held: Option<OwnedFd> = None;
+        let mut folder: Option<OwnedFd> = None;
         for name in folders {
-            let at = held.as_ref().map_or(self.top.as_fd(), |held| held.as_fd());
-            held = Some(openat(at, *name, into, Mode::empty()).map_err(fail)?);
+            let at = folder.as_ref().map_or(self.top.as_fd(), |folder| folder.as_fd());
+            folder = Some(openat(at, *name, into, Mode::empty()).map_err(fail)?);
         }
-        let at = held.as_ref().map_or(self.top.as_fd(), |held| held.as_fd());
+        let at = folder.as_ref().map_or(self.top.as_fd(), |folder| folder.as_fd());
         // Without NONBLOCK, opening a pipe waits until somebody writes into it.
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         Ok(openat(at, *last, flags | OFlags::NOCTTY, Mode::empty()).map_err(fail)?.into())
@@ -107,16 +107,16 @@ impl MemexFolder {
 fn names(path: &str) -> Option<Vec<&str>> {
     let is_plain = |name: &&str| !matches!(*name, "" | "." | "..") && !name.contains('\0');
     let names: Vec<&str> = path.split('/').collect();
-    (path.len() <= MAX_PATH && names.iter().all(is_plain)).then_some(names)
+    (path.len() <= MAX_PATH_BYTES && names.iter().all(is_plain)).then_some(names)
 }
 
-/// Where a path leads that somebody names: below one of `roots`, with every link followed. `None` when it leads
-/// elsewhere, or nowhere: the two are not told apart, so that nobody learns what else there is.
+/// Resolves a path that a shell names: below one of `roots`, with every link followed. `None` both when it leads
+/// elsewhere and when it leads nowhere, so that nobody learns what else exists.
 ///
 /// A path that is not absolute is meant from the first root. The roots are as the system knows them.
 #[must_use]
 pub fn resolve(path: &str, roots: &[PathBuf]) -> Option<PathBuf> {
-    if path.is_empty() || path.len() > MAX_PATH || path.contains('\0') {
+    if path.is_empty() || path.len() > MAX_PATH_BYTES || path.contains('\0') {
         return None;
     }
     let named = Path::new(path);

@@ -1,12 +1,13 @@
-//! Which heading of now is which one of before. Headings without an `:ID:` are told by what they say and where they
-//! stand, the surest sign first; each one of before is at most one of now, so two never become one.
+//! Matching the headings of a file with those of its version before. Headings without an `:ID:` are recognized by
+//! their text and their place, the surest sign first; each old heading matches at most one new heading, so two never
+//! become one.
 //!
 //! Called by `apply` for one file at a time. Linear but for sorting.
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher as _};
 
-/// What a heading is told by.
+/// Features by which a heading is recognized after a change.
 #[derive(Clone, Debug)]
 pub(crate) struct HeadingFace<'f> {
     /// Its `:ID:`.

@@ -3,10 +3,10 @@
 //! line that fits counts. Asked by `scan`; knows nothing of files.
 
 /// Most lines that count; the rest is not looked at.
-const MAX_LINES: usize = 1000;
+const MAX_PATTERNS: usize = 1000;
 
 /// Longest line that counts, in bytes.
-const MAX_LINE: usize = 1024;
+const MAX_PATTERN_BYTES: usize = 1024;
 
 /// The lines of one file.
 #[derive(Clone, Debug, Default)]
@@ -23,7 +23,7 @@ struct IgnorePattern {
 impl IgnorePatterns {
     /// Reads the lines.
     pub(crate) fn read(text: &str) -> Self {
-        let lines = text.lines().take(MAX_LINES).filter(|line| line.len() <= MAX_LINE);
+        let lines = text.lines().take(MAX_PATTERNS).filter(|line| line.len() <= MAX_PATTERN_BYTES);
         Self(lines.filter_map(IgnorePattern::read).collect())
     }
 
@@ -111,7 +111,7 @@ fn fits_name(pattern: &[u8], name: &[u8]) -> bool {
     pattern[at..].iter().all(|byte| *byte == b'*')
 }
 
-/// Where the pattern goes on, if what stands at `at` takes this byte.
+/// Returns the index behind the pattern element at `at` if that element matches this byte.
 fn one(pattern: &[u8], at: usize, byte: u8) -> Option<usize> {
     match *pattern.get(at)? {
         b'?' => Some(at + 1),
@@ -121,7 +121,8 @@ fn one(pattern: &[u8], at: usize, byte: u8) -> Option<usize> {
     }
 }
 
-/// The same for `[a-z]`; a bracket without an end is a bracket.
+/// Returns the index behind the class `[a-z]` at `at` if it matches this byte; a bracket without an end is a plain
+/// bracket.
 fn class(pattern: &[u8], at: usize, byte: u8) -> Option<usize> {
     let negated = matches!(pattern.get(at + 1), Some(b'!' | b'^'));
     let first = at + 1 + usize::from(negated);

@@ -1,13 +1,15 @@
 //! Dates of Org: `<2026-11-15 Sun 10:00-11:30 +1w -3d>`, ranges of them, repeaters and warnings; and whether one of
 //! them falls into a span of time. Times are those of the user's wall clock, without a zone, as Org has them.
 
+use bridle_sexp::civil_date::{civil_from_days, days_from_civil};
+
 /// Days before a deadline from which on Org warns of it, where the deadline does not say.
 pub const WARNING_DAYS: i64 = 14;
 
 /// Most times that a date is repeated until it is beyond any span: months, from year 0 to year 9999.
-const MAX_MONTHS: i64 = 120_000;
+const MAX_REPEAT_MONTHS: i64 = 120_000;
 
-const DAY: i64 = 24 * 60;
+const DAY_MINUTES: i64 = 24 * 60;
 
 /// A minute of the wall clock, counted from the beginning of 1970.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -18,7 +20,9 @@ impl WallMinute {
     #[must_use]
     pub fn of_day(year: i64, month: u8, day: u8) -> Option<WallMinute> {
         let is_day = (1..=12).contains(&month) && day >= 1 && day <= days_in(year, month);
-        ((0..=9999).contains(&year) && is_day).then(|| WallMinute(days(year, month, day) * DAY))
+        ((0..=9999).contains(&year) && is_day).then(|| {
+            WallMinute(days_from_civil(year, i64::from(month), i64::from(day)) * DAY_MINUTES)
+        })
     }
 
     /// Reads `2026-11-15` or `2026-11-15 10:30`; a date alone is its first minute.
@@ -38,20 +42,20 @@ impl WallMinute {
     /// The last minute of its day.
     #[must_use]
     pub fn end_of_day(self) -> WallMinute {
-        WallMinute(self.0.div_euclid(DAY) * DAY + DAY - 1)
+        WallMinute(self.0.div_euclid(DAY_MINUTES) * DAY_MINUTES + DAY_MINUTES - 1)
     }
 }
 
 impl std::fmt::Display for WallMinute {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let (year, month, day) = civil(self.0.div_euclid(DAY));
-        let minutes = self.0.rem_euclid(DAY);
+        let (year, month, day) = civil_from_days(self.0.div_euclid(DAY_MINUTES));
+        let minutes = self.0.rem_euclid(DAY_MINUTES);
         write!(f, "{year:04}-{month:02}-{day:02}")?;
         if minutes == 0 { Ok(()) } else { write!(f, " {:02}:{:02}", minutes / 60, minutes % 60) }
     }
 }
 
-/// What a date is for.
+/// Role of a date in its heading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StampKind {
     /// Behind `SCHEDULED:`.
@@ -109,15 +113,15 @@ pub(crate) enum RepeatUnit {
 /// A date of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OrgTimestamp {
-    /// What it is for.
+    /// Role of the date.
     pub kind: StampKind,
     /// Its first minute.
     pub start: WallMinute,
     /// Its last one: the end of the day where no time is said.
     pub stop: WallMinute,
-    /// It comes again after so many minutes.
+    /// Minutes after which the date repeats.
     pub(crate) every_minutes: Option<i64>,
-    /// It comes again after so many months.
+    /// Months after which the date repeats.
     pub(crate) every_months: Option<i64>,
     /// From so many minutes before it is warned of.
     pub(crate) warning: Option<i64>,
@@ -130,7 +134,7 @@ pub struct DateSpan {
     pub from: WallMinute,
     /// Its last one.
     pub to: WallMinute,
-    /// Which dates count; all that are active and planned when there are none.
+    /// Roles of the dates that count; empty: all that are active or planned.
     pub kinds: Vec<StampKind>,
     /// Whether a deadline counts from the day on which it is warned of.
     pub warnings: bool,
@@ -164,7 +168,7 @@ impl DateSpan {
         if let Some(every) = stamp.every_months.filter(|every| *every > 0) {
             let mut after = months_between(stamp.start, self.from).max(0) / every * every;
             for _ in 0..2 {
-                if after <= MAX_MONTHS && hits(add_months(stamp.start, after).0) {
+                if after <= MAX_REPEAT_MONTHS && hits(add_months(stamp.start, after).0) {
                     return true;
                 }
                 after += every;
@@ -176,7 +180,7 @@ impl DateSpan {
     /// Minutes before a date from which on it counts.
     pub(crate) fn lead(&self, stamp: &OrgTimestamp) -> i64 {
         match (self.warnings, stamp.kind) {
-            (true, StampKind::Deadline) => stamp.warning.unwrap_or(WARNING_DAYS * DAY),
+            (true, StampKind::Deadline) => stamp.warning.unwrap_or(WARNING_DAYS * DAY_MINUTES),
             _ => 0,
         }
     }
@@ -216,7 +220,7 @@ pub(crate) fn all(text: &[u8], most: usize) -> Vec<OrgTimestamp> {
 }
 
 /// Longest text between the brackets of a date, in bytes.
-const MAX_STAMP: usize = 128;
+const MAX_STAMP_BYTES: usize = 128;
 
 fn single(text: &[u8], kind: StampKind) -> Option<(OrgTimestamp, usize)> {
     let close = match text.first()? {
@@ -225,12 +229,12 @@ fn single(text: &[u8], kind: StampKind) -> Option<(OrgTimestamp, usize)> {
         _ => return None,
     };
     let WallMinute(day) = read_date(text.get(1..11)?)?;
-    let length = text.iter().take(MAX_STAMP).position(|byte| *byte == close)?;
+    let length = text.iter().take(MAX_STAMP_BYTES).position(|byte| *byte == close)?;
     let rest = std::str::from_utf8(text.get(11..length)?).ok()?;
     let mut stamp = OrgTimestamp {
         kind,
         start: WallMinute(day),
-        stop: WallMinute(day + DAY - 1),
+        stop: WallMinute(day + DAY_MINUTES - 1),
         every_minutes: None,
         every_months: None,
         warning: None,
@@ -243,7 +247,7 @@ fn single(text: &[u8], kind: StampKind) -> Option<(OrgTimestamp, usize)> {
         {
             stamp.warning = match unit(span) {
                 Some(RepeatUnit::Minutes(minutes)) => Some(minutes),
-                Some(RepeatUnit::Months(months)) => Some(months * 30 * DAY),
+                Some(RepeatUnit::Months(months)) => Some(months * 30 * DAY_MINUTES),
                 None => stamp.warning,
             };
         } else if word.starts_with(['+', '.']) {
@@ -289,8 +293,8 @@ fn unit(text: &str) -> Option<RepeatUnit> {
     let count = count.parse::<i64>().ok().filter(|count| (0..=100_000).contains(count))?;
     Some(match letter {
         "h" => RepeatUnit::Minutes(count * 60),
-        "d" => RepeatUnit::Minutes(count * DAY),
-        "w" => RepeatUnit::Minutes(count * 7 * DAY),
+        "d" => RepeatUnit::Minutes(count * DAY_MINUTES),
+        "w" => RepeatUnit::Minutes(count * 7 * DAY_MINUTES),
         "m" => RepeatUnit::Months(count),
         "y" => RepeatUnit::Months(count * 12),
         _ => return None,
@@ -319,42 +323,21 @@ fn days_in(year: i64, month: u8) -> u8 {
     }
 }
 
-/// Days since 1970 of a day of the calendar; years begin in March here, so that leap days come last.
-fn days(year: i64, month: u8, day: u8) -> i64 {
-    let year = year - i64::from(month <= 2);
-    let of_march = (i64::from(month) + 9) % 12;
-    let (era, of_era) = (year.div_euclid(400), year.rem_euclid(400));
-    let of_year = (153 * of_march + 2) / 5 + i64::from(day) - 1;
-    era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
-}
-
-/// The day of the calendar.
-fn civil(days: i64) -> (i64, i64, i64) {
-    let days = days + 719_468;
-    let (era, of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));
-    let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year + year / 4 - year / 100);
-    let of_march = (5 * of_year + 2) / 153;
-    let month = if of_march < 10 { of_march + 3 } else { of_march - 9 };
-    let day = of_year - (153 * of_march + 2) / 5 + 1;
-    (year + era * 400 + i64::from(month <= 2), month, day)
-}
-
 fn months_between(from: WallMinute, to: WallMinute) -> i64 {
     let month = |moment: WallMinute| {
-        let (year, month, _) = civil(moment.0.div_euclid(DAY));
+        let (year, month, _) = civil_from_days(moment.0.div_euclid(DAY_MINUTES));
         year * 12 + month
     };
     month(to) - month(from)
 }
 
-/// The same day so many months later; a day that its month does not have is in the next, as Org counts.
+/// Adds months to a date; a day that its month does not have counts into the next, as in Org.
 fn add_months(from: WallMinute, months: i64) -> WallMinute {
-    let (year, month, day) = civil(from.0.div_euclid(DAY));
+    let (year, month, day) = civil_from_days(from.0.div_euclid(DAY_MINUTES));
     let count = year * 12 + month - 1 + months;
     let (year, month) = (count.div_euclid(12), count.rem_euclid(12) + 1);
-    let first = days(year, u8::try_from(month).unwrap_or(1), 1);
-    WallMinute((first + day - 1) * DAY + from.0.rem_euclid(DAY))
+    let first = days_from_civil(year, month, 1);
+    WallMinute((first + day - 1) * DAY_MINUTES + from.0.rem_euclid(DAY_MINUTES))
 }
 
 #[cfg(test)]

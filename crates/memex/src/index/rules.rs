@@ -1,16 +1,16 @@
-//! What of a folder is read, what of it is private, and how much of it there may be. Told by the daemon's
-//! settings; asked by every other part.
+//! Rules of reading: files that are read, text that is private, and the limits of both. Set from the daemon's
+//! settings; used by every other part.
 
 use bridle_org::Preset;
 
 /// Largest Org file that is read, in bytes: four times the largest that people are known to keep.
-pub const MAX_FILE: u64 = 16 << 20;
+pub const MAX_INDEXED_FILE_BYTES: u64 = 16 << 20;
 
 /// Most Org files: one more is counted and not read.
-pub const MAX_FILES: usize = 200_000;
+pub const MAX_INDEXED_FILES: usize = 200_000;
 
-/// How many folders may be inside one another. Links are not followed; mounts can still go in a circle.
-pub const MAX_DEPTH: usize = 64;
+/// Most folders inside one another. Links are not followed, but mounts can go in a circle.
+pub const MAX_FOLDER_DEPTH: usize = 64;
 
 /// Most headings of one file; a file with more is listed and not read.
 pub const MAX_HEADINGS: usize = 100_000;
@@ -22,7 +22,7 @@ pub const MAX_TAGS: usize = 64;
 pub const MAX_FACTS: usize = 64;
 
 /// Bytes of a title, a tag, or a property's value that are kept.
-pub const MAX_LABEL: usize = 1024;
+pub const MAX_LABEL_BYTES: usize = 1024;
 
 /// Whether private parts are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,7 +33,7 @@ pub enum PrivateAccess {
     Public,
 }
 
-/// How far an object reaches.
+/// Reach of an object.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ObjectReach {
     /// All of the Memex.
@@ -67,7 +67,7 @@ impl ObjectReach {
     }
 }
 
-/// What is read and what is private.
+/// Rules that say which files are read, and what of them is private.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReadRules {
     /// Largest file that is read, in bytes.
@@ -94,7 +94,7 @@ pub struct OrgDefaults {
 }
 
 impl OrgDefaults {
-    /// The same, for reading a text.
+    /// Returns the settings of Org that a file without its own has, for the reader of texts.
     #[must_use]
     pub fn preset(&self) -> Preset<'_> {
         Preset {
@@ -108,8 +108,8 @@ impl OrgDefaults {
 impl Default for ReadRules {
     fn default() -> Self {
         Self {
-            max_file: MAX_FILE,
-            max_files: MAX_FILES,
+            max_file: MAX_INDEXED_FILE_BYTES,
+            max_files: MAX_INDEXED_FILES,
             private_tags: vec!["private".to_owned()],
             private_drawers: vec!["private".to_owned()],
             org: OrgDefaults::default(),

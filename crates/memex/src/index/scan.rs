@@ -1,7 +1,7 @@
-//! Which Org files there are below a folder. Looks at names and sizes, opens nothing but `.bridleignore`.
+//! Listing the Org files below a folder. Looks at names and sizes, opens nothing but `.bridleignore`.
 //!
-//! Called by the index, and by whoever wants to know beforehand. Links are never followed: what they lead to is
-//! read where it is, or is not part of the Memex.
+//! Called by the index thread, and by the survey. Links are never followed: their target is read where it is, or is
+//! not part of the Memex.
 
 use std::fs::{self, DirEntry, Metadata};
 use std::io::{self, Read as _};
@@ -10,18 +10,18 @@ use std::path::Path;
 
 use super::folder::MemexFolder;
 use super::ignore_pattern::IgnorePatterns;
-use super::rules::{MAX_DEPTH, ReadRules};
+use super::rules::{MAX_FOLDER_DEPTH, ReadRules};
 
 /// The file of patterns, at the top.
 pub const IGNORE_FILE: &str = ".bridleignore";
 
 /// Bytes of it that are looked at.
-const MAX_IGNORE_FILE: u64 = 1 << 20;
+const MAX_IGNORE_FILE_BYTES: u64 = 1 << 20;
 
 /// Most entries of the list of what is not read; the rest is counted.
-pub const MAX_SKIPPED: usize = 10_000;
+pub const MAX_SKIPPED_PATHS: usize = 10_000;
 
-/// What tells whether a file is what it was.
+/// Facts that tell whether a file is still the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileTrace {
     /// Bytes.
@@ -51,43 +51,43 @@ impl FileTrace {
 pub struct FoundFile {
     /// From the top, with slashes.
     pub path: String,
-    /// How it was when it was found.
+    /// Trace of the file when it was found.
     pub trace: FileTrace,
 }
 
-/// What is not read, and why.
+/// A path that is not read, and the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SkippedPath {
     /// From the top, with slashes; bytes that are no text are replaced.
     pub path: String,
-    /// Why.
+    /// Reason.
     pub why: SkipReason,
 }
 
-/// Why something is not read, or not all of it.
+/// Reason why a path is not read, or not all of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SkipReason {
-    /// It is encrypted.
+    /// The file is encrypted.
     Encrypted,
-    /// It is a link.
+    /// The path is a link.
     Link,
-    /// It is neither a file nor a folder.
+    /// The path is neither a file nor a folder.
     NotAFile,
-    /// It is larger than [`ReadRules::max_file`].
+    /// The file is larger than [`ReadRules::max_file`].
     TooLarge,
-    /// It has more headings than [`MAX_HEADINGS`](super::rules::MAX_HEADINGS).
+    /// The file has more headings than [`MAX_HEADINGS`](super::rules::MAX_HEADINGS).
     TooManyHeadings,
     /// There are more files than [`ReadRules::max_files`].
     TooManyFiles,
-    /// It is deeper inside than [`MAX_DEPTH`].
+    /// The folder is deeper than [`MAX_FOLDER_DEPTH`].
     TooDeep,
-    /// It may not be read, or reading failed.
+    /// The file may not be read, or reading failed.
     Unreadable,
-    /// It was changed again and again while it was read; it is read again when it changes next.
+    /// The file changed again and again while it was read; the next change has it read again.
     Changing,
     /// Its name is no text.
     NameIsNoText,
-    /// It is read, but some of its bytes are no text, which are replaced.
+    /// Some bytes of the file are no text; the rest is read, and those are replaced.
     NotUtf8,
     /// A line of `.bridleignore` names it.
     Ignored,
@@ -134,16 +134,16 @@ impl SkipReason {
     }
 }
 
-/// What is below a folder.
+/// Files below a folder, and those that are left out.
 #[derive(Clone, Debug, Default)]
 pub struct FolderScan {
     /// The Org files, by path.
     pub files: Vec<FoundFile>,
     /// The folders that were looked into, the top (an empty path) included.
     pub folders: Vec<String>,
-    /// What is not read, the first [`MAX_SKIPPED`].
+    /// Paths that are not read, the first [`MAX_SKIPPED_PATHS`].
     pub skipped: Vec<SkippedPath>,
-    /// How much more is not read.
+    /// Number of further paths that are not read.
     pub more_skipped: usize,
     /// Files that are no Org files.
     pub others: usize,
@@ -159,14 +159,14 @@ impl FolderScan {
     }
 
     fn skip(&mut self, path: String, why: SkipReason) {
-        match self.skipped.len() < MAX_SKIPPED {
+        match self.skipped.len() < MAX_SKIPPED_PATHS {
             true => self.skipped.push(SkippedPath { path, why }),
             false => self.more_skipped += 1,
         }
     }
 }
 
-/// What a name says about a file.
+/// Kind of a directory entry by its name alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NameClass {
     Org,
@@ -200,7 +200,7 @@ pub(crate) fn patterns(root: &Path) -> IgnorePatterns {
             return Ok(String::new());
         }
         let mut bytes = Vec::new();
-        fs::File::open(&path)?.take(MAX_IGNORE_FILE).read_to_end(&mut bytes)?;
+        fs::File::open(&path)?.take(MAX_IGNORE_FILE_BYTES).read_to_end(&mut bytes)?;
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     };
     IgnorePatterns::read(&read().unwrap_or_default())
@@ -220,7 +220,7 @@ impl MemexFolder {
             };
             for entry in entries.flatten() {
                 if let Some(inner) = look(&mut scan, (self.rules(), &patterns), &folder, &entry) {
-                    match depth < MAX_DEPTH {
+                    match depth < MAX_FOLDER_DEPTH {
                         true => open.push((inner, depth + 1)),
                         false => scan.skip(inner, SkipReason::TooDeep),
                     }

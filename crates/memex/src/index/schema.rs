@@ -11,29 +11,29 @@ use rusqlite::{Connection, OpenFlags};
 
 use super::rules::ReadRules;
 use bridle_record::StoreError;
-use bridle_record::database::{BUSY, companions, no_follow, protect};
+use bridle_record::database::{BUSY_TIMEOUT, companions, no_follow, protect};
 
 /// Name of the file in the state directory.
 pub const INDEX_FILE: &str = "index.db";
 
 /// Says, while it exists, that the index was written to and is not on the disk for certain. It holds the name of
 /// the run of the machine: as long as that goes on, the system itself has all that was written.
-const MARKER: &str = "index.unsynced";
+const UNSYNCED_MARKER: &str = "index.unsynced";
 
 /// Version of the tables, in `user_version`.
-const VERSION: u32 = 4;
+const SCHEMA_VERSION: u32 = 4;
 
 /// `brdi`, in the file's header.
 const APPLICATION_ID: i32 = 0x6272_6469;
 
 /// Statements kept prepared.
-const STATEMENTS: usize = 64;
+const MAX_CACHED_STATEMENTS: usize = 64;
 
 /// Memory of the writer's connection, in KiB: a few files at a time, and the upper levels of the trees.
-const WRITER_CACHE: i64 = 32 << 10;
+const WRITER_CACHE_KIB: i64 = 32 << 10;
 
 /// Memory of a reader's connection, in KiB.
-const READER_CACHE: i64 = 8 << 10;
+const READER_CACHE_KIB: i64 = 8 << 10;
 
 const TABLES: &str = "
 CREATE TABLE meta (
@@ -161,7 +161,7 @@ INSERT INTO words (words, rank) VALUES ('hashsize', 33554432);
 INSERT INTO words (words, rank) VALUES ('automerge', 8);
 ";
 
-/// What an index is of.
+/// Folder and rules that an index is made for; with others it is made anew.
 pub(crate) struct IndexSubject<'s> {
     pub(crate) root: &'s str,
     pub(crate) rules: &'s ReadRules,
@@ -191,7 +191,7 @@ pub(crate) fn open_writer(
         [subject.root, &subject.rules.fingerprint()],
     )?;
     connection.pragma_update(None, "application_id", APPLICATION_ID)?;
-    connection.pragma_update(None, "user_version", VERSION)?;
+    connection.pragma_update(None, "user_version", SCHEMA_VERSION)?;
     connection.execute_batch("COMMIT")?;
     Ok(connection)
 }
@@ -220,19 +220,19 @@ fn is_ours(connection: &Connection) -> Result<bool, StoreError> {
     let version: u32 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
     let application: i32 =
         connection.pragma_query_value(None, "application_id", |row| row.get(0))?;
-    Ok((version, application) == (VERSION, APPLICATION_ID))
+    Ok((version, application) == (SCHEMA_VERSION, APPLICATION_ID))
 }
 
 fn connect(path: &Path) -> Result<Connection, StoreError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)?;
-    connection.busy_timeout(BUSY)?;
-    connection.set_prepared_statement_cache_capacity(STATEMENTS);
+    connection.busy_timeout(BUSY_TIMEOUT)?;
+    connection.set_prepared_statement_cache_capacity(MAX_CACHED_STATEMENTS);
     connection.pragma_update(None, "journal_mode", "WAL")?;
     // Nothing waits for the disk here: the marker says when the disk may not have it all. Syncing while the record
     // is written would make its commits wait.
     connection.pragma_update(None, "synchronous", "OFF")?;
-    connection.pragma_update(None, "cache_size", -WRITER_CACHE)?;
+    connection.pragma_update(None, "cache_size", -WRITER_CACHE_KIB)?;
     connection.pragma_update(None, "temp_store", "MEMORY")?;
     connection.pragma_update(None, "trusted_schema", false)?;
     Ok(connection)
@@ -246,9 +246,9 @@ pub(crate) fn open_reader(dir: &Path) -> Result<Connection, StoreError> {
     }
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(&path, flags)?;
-    connection.busy_timeout(BUSY)?;
-    connection.set_prepared_statement_cache_capacity(STATEMENTS);
-    connection.pragma_update(None, "cache_size", -READER_CACHE)?;
+    connection.busy_timeout(BUSY_TIMEOUT)?;
+    connection.set_prepared_statement_cache_capacity(MAX_CACHED_STATEMENTS);
+    connection.pragma_update(None, "cache_size", -READER_CACHE_KIB)?;
     connection.pragma_update(None, "temp_store", "MEMORY")?;
     connection.pragma_update(None, "trusted_schema", false)?;
     match is_ours(&connection)? {
@@ -260,7 +260,7 @@ pub(crate) fn open_reader(dir: &Path) -> Result<Connection, StoreError> {
 /// Removes the index and all that belongs to it.
 pub(crate) fn throw_away(dir: &Path) -> Result<(), StoreError> {
     let index = dir.join(INDEX_FILE);
-    let files = companions(&index).chain([dir.join(MARKER)]);
+    let files = companions(&index).chain([dir.join(UNSYNCED_MARKER)]);
     for path in files {
         match fs::remove_file(&path) {
             Err(source) if source.kind() != io::ErrorKind::NotFound => {
@@ -274,7 +274,7 @@ pub(crate) fn throw_away(dir: &Path) -> Result<(), StoreError> {
 
 /// Notes, for certain, that the index is about to be written to.
 pub(crate) fn mark(dir: &Path) -> Result<(), StoreError> {
-    let path = dir.join(MARKER);
+    let path = dir.join(UNSYNCED_MARKER);
     let write = || -> io::Result<()> {
         let mut options = fs::OpenOptions::new();
         options.write(true).create(true).truncate(true).mode(0o600).custom_flags(no_follow());
@@ -288,7 +288,7 @@ pub(crate) fn mark(dir: &Path) -> Result<(), StoreError> {
 
 /// Notes that the disk has all of it: called after it was synced.
 pub(crate) fn unmark(dir: &Path) -> Result<(), StoreError> {
-    let path = dir.join(MARKER);
+    let path = dir.join(UNSYNCED_MARKER);
     match fs::remove_file(&path) {
         Err(source) if source.kind() != io::ErrorKind::NotFound => {
             Err(StoreError::Io { path, source })
@@ -299,12 +299,12 @@ pub(crate) fn unmark(dir: &Path) -> Result<(), StoreError> {
 
 /// Whether the disk may not have all of it.
 pub(crate) fn is_marked(dir: &Path) -> bool {
-    dir.join(MARKER).exists()
+    dir.join(UNSYNCED_MARKER).exists()
 }
 
 /// Whether the machine went down while the disk did not have all of the index.
 fn is_doubtful(dir: &Path) -> bool {
-    match fs::read_to_string(dir.join(MARKER)) {
+    match fs::read_to_string(dir.join(UNSYNCED_MARKER)) {
         Ok(run) => run_of_machine() != Some(run),
         Err(error) => error.kind() != io::ErrorKind::NotFound,
     }

@@ -1,6 +1,6 @@
-//! Text as it is searched. SQLite makes words of letters that stand together, which is right for scripts that
-//! put blanks between words. Others do not, and of pictures it makes nothing; so their characters are set apart
-//! here, in what is indexed and in what is asked, and a search for several is one for a phrase.
+//! Words of searched text. SQLite makes words of letters that stand together, which is right for scripts that put
+//! blanks between words. Other scripts do not, and pictures are no letters; so their characters are set apart here,
+//! in the index and in the question, and a search for several of them is one for a phrase.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -8,11 +8,11 @@ use std::fmt::Write as _;
 use bridle_record::StoreError;
 
 /// Longest text that is searched for, in bytes, and most words of it.
-const MAX_SEARCH: usize = 1024;
-const MAX_WORDS: usize = 32;
+const MAX_SEARCH_BYTES: usize = 1024;
+const MAX_SEARCH_WORDS: usize = 32;
 
 /// Words of a search by which objects are ranked; how frequent one is takes up to a millisecond to tell.
-const MAX_WEIGHED: usize = 8;
+const MAX_WEIGHED_WORDS: usize = 8;
 
 /// Whether a character is a word of its own here.
 fn stands_alone(c: char) -> bool {
@@ -53,12 +53,12 @@ pub(crate) fn spread(text: &str) -> Cow<'_, str> {
     Cow::Owned(spread)
 }
 
-/// What somebody searches for: all of these must be there.
+/// Words that somebody searches for: all of them must occur.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct SearchWords {
     /// As they were written, without quotes: to be found again in the text.
     pub(crate) words: Vec<String>,
-    /// The words and beginnings of words in them, for SQLite, the longest first and no more than [`MAX_WEIGHED`]: what
+    /// The words and beginnings of words in them, for SQLite, the longest first and no more than [`MAX_WEIGHED_WORDS`]: what
     /// can be weighed.
     pub(crate) weighed: Vec<String>,
     /// All of it for SQLite, with what must not be there.
@@ -71,7 +71,7 @@ impl SearchWords {
     /// # Errors
     /// There is no word in it, or too many.
     pub(crate) fn read(text: &str) -> Result<SearchWords, StoreError> {
-        if text.len() > MAX_SEARCH {
+        if text.len() > MAX_SEARCH_BYTES {
             return Err(StoreError::Search("longer than 1,024 bytes"));
         }
         let (mut wanted, mut without) = (SearchWords::default(), Vec::new());
@@ -97,12 +97,12 @@ impl SearchWords {
         if wanted.words.is_empty() {
             return Err(StoreError::Search("no word to look for"));
         }
-        if wanted.words.len() + without.len() > MAX_WORDS {
+        if wanted.words.len() + without.len() > MAX_SEARCH_WORDS {
             return Err(StoreError::Search("more than 32 words"));
         }
         // Long words are rare.
         wanted.weighed.sort_by_key(|word| std::cmp::Reverse(word.len()));
-        wanted.weighed.truncate(MAX_WEIGHED);
+        wanted.weighed.truncate(MAX_WEIGHED_WORDS);
         wanted.expression = phrases.join(" AND ");
         for word in without {
             wanted.expression = format!("({}) NOT {word}", wanted.expression);
@@ -140,7 +140,7 @@ struct SearchPiece<'t> {
 fn pieces(text: &str) -> Vec<SearchPiece<'_>> {
     let mut pieces = Vec::new();
     let mut rest = text.trim_start();
-    while !rest.is_empty() && pieces.len() <= MAX_WORDS {
+    while !rest.is_empty() && pieces.len() <= MAX_SEARCH_WORDS {
         let (negated, inner) = match rest.strip_prefix('-') {
             Some(inner) => (true, inner),
             None => (false, rest),
@@ -157,15 +157,21 @@ fn pieces(text: &str) -> Vec<SearchPiece<'_>> {
 }
 
 /// Characters shown on each side of what was found.
-const AROUND: usize = 60;
+const SNIPPET_MARGIN_CHARS: usize = 60;
 
 /// The place in a text where the first of the words is, on one line, with what stands around it.
 pub(crate) fn snippet(text: &str, words: &[String]) -> String {
     let found = words.iter().filter_map(|word| find(text, word)).min();
     let at = found.unwrap_or(0);
-    let before = text[..at].char_indices().rev().take(AROUND).last().map_or(at, |(start, _)| start);
+    let before = text[..at]
+        .char_indices()
+        .rev()
+        .take(SNIPPET_MARGIN_CHARS)
+        .last()
+        .map_or(at, |(start, _)| start);
     let behind = &text[at..];
-    let after = behind.char_indices().nth(2 * AROUND).map_or(text.len(), |(end, _)| at + end);
+    let after =
+        behind.char_indices().nth(2 * SNIPPET_MARGIN_CHARS).map_or(text.len(), |(end, _)| at + end);
     let mut shown = String::new();
     if before > 0 {
         shown.push('…');
@@ -182,7 +188,7 @@ pub(crate) fn snippet(text: &str, words: &[String]) -> String {
     shown
 }
 
-/// Where a word in lower case first stands in a text of any case.
+/// Returns the place of the first occurrence of a lower-case word in a text of any case.
 fn find(text: &str, word: &str) -> Option<usize> {
     let first = word.chars().next()?;
     text.char_indices()
@@ -196,7 +202,7 @@ fn find(text: &str, word: &str) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::{MAX_WEIGHED, SearchWords, has_all, snippet, spread};
+    use super::{MAX_WEIGHED_WORDS, SearchWords, has_all, snippet, spread};
 
     #[test]
     fn characters_without_blanks_between_words_are_set_apart() {
@@ -227,7 +233,7 @@ mod tests {
         assert_eq!(weighed("\"a garden\" roof*"), ["\"garden\"", "\"roof\"*", "\"a\""]);
         assert_eq!(weighed("one-two -three"), ["\"one\"", "\"two\""]);
         assert_eq!(weighed("日本"), ["\"日\"", "\"本\""]);
-        assert_eq!(weighed(&"x ".repeat(20)).len(), MAX_WEIGHED);
+        assert_eq!(weighed(&"x ".repeat(20)).len(), MAX_WEIGHED_WORDS);
     }
 
     #[test]

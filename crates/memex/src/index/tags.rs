@@ -1,16 +1,15 @@
-//! Tags that a file gives to all of its headings, by every way that Org knows: `#+FILETAGS:` in the file, in its setup
-//! files and in theirs, groups of `#+TAGS:`, behind a byte order mark, between all kinds of line ends.
+//! Tags that a file gives to all of its headings, by every way that Org knows: `#+FILETAGS:` in the file, in its
+//! setup files and in theirs, groups of `#+TAGS:`, behind a byte order mark, between all kinds of line ends.
 //!
-//! Called by `sheet`, because these tags say what is private. Where it cannot be told which tags a file has, it
-//! counts as private: a setup file that is not an Org file of the Memex is not read, and nobody would notice when it
-//! changes.
+//! Called by `file_sheet`, because these tags say what is private. A file whose tags cannot be known counts as
+//! private: a setup file that is not an Org file of the Memex is not read, and nobody would notice when it changes.
 
 use std::path::{Component, Path, PathBuf};
 
 use bridle_org::Document;
 
 use super::folder::MemexFolder;
-use super::rules::{MAX_LABEL, ReadRules};
+use super::rules::{MAX_LABEL_BYTES, ReadRules};
 use super::scan::unread_reason;
 
 /// The mark that some editors put before UTF-8.
@@ -26,10 +25,10 @@ const MAX_SETUP_BYTES: usize = 1 << 20;
 const MAX_GROUP_WORDS: usize = 4096;
 
 /// Keywords that say something about tags.
-const KEYWORDS: [&str; 3] = ["FILETAGS", "TAGS", "SETUPFILE"];
+const TAG_KEYWORDS: [&str; 3] = ["FILETAGS", "TAGS", "SETUPFILE"];
 
 /// The variable that holds them in Emacs: a file may set it for itself.
-const VARIABLE: &[u8] = b"org-file-tags";
+const FILE_TAGS_VARIABLE: &[u8] = b"org-file-tags";
 
 /// Tags of a file.
 #[derive(Debug, Default)]
@@ -164,14 +163,14 @@ fn is_unreadable(text: &[u8]) -> bool {
     let has = |word: &[u8]| text.windows(word.len()).any(|at| at == word);
     let is_wide = text.starts_with(b"\xff\xfe") || text.starts_with(b"\xfe\xff");
     let is_one_line = text.contains(&b'\r') && !text.contains(&b'\n');
-    is_wide || is_one_line || has(VARIABLE)
+    is_wide || is_one_line || has(FILE_TAGS_VARIABLE)
 }
 
 /// The keywords of a text that say something about tags, in order. Where lines end in two ways Emacs may see blocks
 /// elsewhere, so such a line counts wherever it stands.
 fn keywords(text: &[u8], document: &Document<'_>) -> Vec<TagKeyword> {
     let known =
-        |key: &[u8]| KEYWORDS.into_iter().find(|it| key.eq_ignore_ascii_case(it.as_bytes()));
+        |key: &[u8]| TAG_KEYWORDS.into_iter().find(|it| key.eq_ignore_ascii_case(it.as_bytes()));
     let ends = text.iter().filter(|byte| **byte == b'\n').count();
     let returns = text.windows(2).filter(|pair| pair == b"\r\n").count();
     if returns == 0 || returns == ends {
@@ -207,7 +206,7 @@ fn groups(text: &[u8]) -> Vec<(String, Vec<String>)> {
                 groups.push((last.to_owned(), Vec::new()));
                 is_open = true;
             }
-            _ if tag.is_empty() || tag.len() > MAX_LABEL => {}
+            _ if tag.is_empty() || tag.len() > MAX_LABEL_BYTES => {}
             _ => {
                 last = tag;
                 if let Some((_, members)) = groups.last_mut().filter(|_| is_open) {

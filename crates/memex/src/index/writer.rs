@@ -1,4 +1,4 @@
-//! The one writer of the index. The daemon's librarian owns it, on a thread of its own, and says what to look at.
+//! The one writer of the index. The index thread owns it and says which files to read.
 //!
 //! Work is cut into batches: one transaction each, some megabytes of text, so that queries see what is done, memory
 //! stays small and a stop is heard.
@@ -27,7 +27,7 @@ const BATCH_FILES: usize = 1024;
 
 /// Bytes of files that are read ahead together, and how many of these heaps may wait.
 const HEAP_BYTES: u64 = 1 << 20;
-const HEAPS: usize = 2;
+const MAX_WAITING_HEAPS: usize = 2;
 
 /// The writer.
 #[derive(Debug)]
@@ -40,7 +40,7 @@ pub struct MemexIndex {
     touched: Vec<String>,
 }
 
-/// How far a long work is.
+/// Progress of a long work on the index.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct IndexProgress {
     /// Files done.
@@ -61,7 +61,7 @@ impl IndexProgress {
     }
 }
 
-/// What a work has changed.
+/// Numbers of changes that a work made to the index.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct IndexChanges {
     /// Files that were read.
@@ -76,7 +76,7 @@ pub struct IndexChanges {
     pub stopped: bool,
 }
 
-/// How many headings are in a text: for whoever wants to know before anything is indexed.
+/// Counts the headings of a text, for callers without an index.
 #[must_use]
 pub fn count_headings(bytes: &[u8]) -> usize {
     super::file_sheet::count_headings(bytes)
@@ -152,7 +152,7 @@ impl MemexIndex {
             self.touched.extend(gone.chain(changed.iter().map(|file| file.path.clone())));
         }
         let (mut progress, mut changes) = (IndexProgress::of(&changed), IndexChanges::default());
-        let (send, heaps) = mpsc::sync_channel::<Vec<FileContent>>(HEAPS);
+        let (send, heaps) = mpsc::sync_channel::<Vec<FileContent>>(MAX_WAITING_HEAPS);
         std::thread::scope(|scope| -> Result<(), StoreError> {
             scope.spawn(move || read_ahead(memex, &changed, &send));
             let mut waiting = heaps.into_iter().peekable();

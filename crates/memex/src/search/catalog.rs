@@ -1,5 +1,5 @@
-//! Asking the index, from any thread while the librarian writes. Each answer is made for somebody's [`PrivateAccess`]: what
-//! is private is not there for those who may not see it, in no answer and in no count.
+//! Reading the index, from any thread while the index thread writes. Each answer is made for one [`PrivateAccess`]:
+//! private text is in no answer and in no count for those who may not see it.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,14 +15,14 @@ use bridle_record::StoreError;
 use bridle_record::database::count;
 
 /// Entries of a list of what is not read, or is declared twice, in one answer.
-pub const MAX_LISTED: usize = 1000;
+pub const MAX_LISTED_PATHS: usize = 1000;
 
 /// The columns of an object, in the order in which [`MemexObject::of`] reads them.
-pub(crate) const COLUMNS: &str = "o.id, o.key, f.path, o.line, o.level, o.title, o.todo, o.done, o.priority, \
+pub(crate) const OBJECT_COLUMNS: &str = "o.id, o.key, f.path, o.line, o.level, o.title, o.todo, o.done, o.priority, \
     o.tags, o.private, o.encrypted, o.scope, o.hash, o.own, o.start, o.section, o.stop, o.ordinal, o.parent, o.file, \
     o.declared";
 
-/// What an object is.
+/// Kind of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ObjectKind {
     /// A file.
@@ -45,7 +45,7 @@ impl ObjectKind {
 /// A file or a heading.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MemexObject {
-    /// What it is known by: its `:ID:`, or a name that was given to it.
+    /// Key that names the object: its `:ID:`, or a name that the index gave it.
     pub key: String,
     /// The file it is in, from the top of the Memex.
     pub path: String,
@@ -71,7 +71,7 @@ pub struct MemexObject {
     pub encrypted: bool,
     /// Whether it is to be encrypted, and stands in the clear.
     pub in_clear: bool,
-    /// How far it reaches.
+    /// Reach of the object.
     pub scope: ObjectReach,
     /// The hash of it and all below it.
     pub hash: Digest,
@@ -124,14 +124,14 @@ impl MemexObject {
         })
     }
 
-    /// What it is.
+    /// Returns the kind of the object.
     #[must_use]
     pub fn kind(&self) -> ObjectKind {
         if self.ordinal == 0 { ObjectKind::File } else { ObjectKind::Heading }
     }
 }
 
-/// How it stands with the index.
+/// Numbers about the index, and whether it is whole.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IndexStatus {
     /// Files in it.
@@ -155,9 +155,9 @@ pub struct IndexStatus {
 /// Whether the index has everything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IndexCompleteness {
-    /// It has.
+    /// Every file has been read.
     Whole,
-    /// It is being made.
+    /// Files are still being read.
     Partial,
 }
 
@@ -168,7 +168,7 @@ pub struct DuplicateId {
     pub declared: String,
     /// The key of the object that is not known by it.
     pub key: String,
-    /// Where that is.
+    /// Path of the file that has the second one.
     pub path: String,
     /// Its line.
     pub line: u64,
@@ -194,17 +194,18 @@ impl MemexCatalog {
     ///
     /// # Errors
     /// There is none that may be seen.
-    pub fn object(&self, name: &str, eyes: PrivateAccess) -> Result<MemexObject, StoreError> {
-        let by_key =
-            format!("SELECT {COLUMNS} FROM object o JOIN file f ON f.id = o.file WHERE o.key = ?1");
+    pub fn object(&self, name: &str, access: PrivateAccess) -> Result<MemexObject, StoreError> {
+        let by_key = format!(
+            "SELECT {OBJECT_COLUMNS} FROM object o JOIN file f ON f.id = o.file WHERE o.key = ?1"
+        );
         let by_path = format!(
-            "SELECT {COLUMNS} FROM file f JOIN object o ON o.file = f.id AND o.ordinal = 0 WHERE f.path = ?1"
+            "SELECT {OBJECT_COLUMNS} FROM file f JOIN object o ON o.file = f.id AND o.ordinal = 0 WHERE f.path = ?1"
         );
         for sql in [by_key, by_path] {
             let found =
                 self.sql.prepare_cached(&sql)?.query_row([name], MemexObject::of).optional()?;
             if let Some(object) =
-                found.filter(|object| eyes == PrivateAccess::Owner || !object.private)
+                found.filter(|object| access == PrivateAccess::Owner || !object.private)
             {
                 return Ok(object);
             }
@@ -219,18 +220,18 @@ impl MemexCatalog {
     pub fn children(
         &self,
         object: &MemexObject,
-        eyes: PrivateAccess,
+        access: PrivateAccess,
         most: usize,
     ) -> Result<Vec<MemexObject>, StoreError> {
         let sql = format!(
-            "SELECT {COLUMNS} FROM object o JOIN file f ON f.id = o.file
+            "SELECT {OBJECT_COLUMNS} FROM object o JOIN file f ON f.id = o.file
              WHERE o.file = ?1 AND o.parent = ?2 AND o.start < ?3 AND o.private <= ?4 ORDER BY o.ordinal LIMIT ?5"
         );
         let mut statement = self.sql.prepare_cached(&sql)?;
         let most = i64::try_from(most).unwrap_or(i64::MAX);
         let stop = bridle_record::database::int(object.stop);
         let rows = statement.query_map(
-            params![object.file, object.ordinal, stop.max(1), sees(eyes), most],
+            params![object.file, object.ordinal, stop.max(1), sees(access), most],
             MemexObject::of,
         )?;
         Ok(rows.collect::<Result<_, _>>()?)
@@ -242,7 +243,7 @@ impl MemexCatalog {
     /// The index cannot be read.
     pub fn above(&self, object: &MemexObject) -> Result<Vec<MemexObject>, StoreError> {
         let sql = format!(
-            "SELECT {COLUMNS} FROM object o JOIN file f ON f.id = o.file WHERE o.file = ?1 AND o.ordinal = ?2"
+            "SELECT {OBJECT_COLUMNS} FROM object o JOIN file f ON f.id = o.file WHERE o.file = ?1 AND o.ordinal = ?2"
         );
         let mut statement = self.sql.prepare_cached(&sql)?;
         let mut above = Vec::new();
@@ -260,20 +261,20 @@ impl MemexCatalog {
     /// The own text of an object, up to the next heading. `None` when it is encrypted, or when the file is not as
     /// it was indexed: it will be.
     #[must_use]
-    pub fn text(&self, object: &MemexObject, eyes: PrivateAccess) -> Option<String> {
-        if object.encrypted || (eyes == PrivateAccess::Public && object.private) {
+    pub fn text(&self, object: &MemexObject, access: PrivateAccess) -> Option<String> {
+        if object.encrypted || (access == PrivateAccess::Public && object.private) {
             return None;
         }
         let (bytes, _) = self.memex.read(&object.path).ok()?;
-        self.text_in(&bytes, object, eyes)
+        self.text_in(&bytes, object, access)
     }
 
-    /// The same from bytes of the file that are at hand.
+    /// Returns the text of an object from bytes of its file that are at hand.
     pub(crate) fn text_in(
         &self,
         bytes: &[u8],
         object: &MemexObject,
-        eyes: PrivateAccess,
+        access: PrivateAccess,
     ) -> Option<String> {
         let place = |at: u64| usize::try_from(at).unwrap_or(usize::MAX);
         let section = bytes.get(place(object.start)..place(object.section))?;
@@ -282,18 +283,18 @@ impl MemexCatalog {
         if object.encrypted || own_hash(section, level) != object.own {
             return None;
         }
-        Some(shown(section, self.memex.rules(), eyes == PrivateAccess::Owner))
+        Some(shown(section, self.memex.rules(), access == PrivateAccess::Owner))
     }
 
-    /// How it stands with the index.
+    /// Returns numbers about the index, as far as the asker may see them.
     ///
     /// # Errors
     /// The index cannot be read.
-    pub fn status(&self, eyes: PrivateAccess) -> Result<IndexStatus, StoreError> {
+    pub fn status(&self, access: PrivateAccess) -> Result<IndexStatus, StoreError> {
         let one = |sql: &str| -> Result<u64, StoreError> {
             Ok(count(self.sql.prepare_cached(sql)?.query_row([], |row| row.get(0))?))
         };
-        let seen = match eyes {
+        let seen = match access {
             PrivateAccess::Owner => "",
             PrivateAccess::Public => " AND private = 0",
         };
@@ -303,7 +304,7 @@ impl MemexCatalog {
         Ok(IndexStatus {
             files: one(&format!("SELECT count(*) FROM object WHERE ordinal = 0{seen}"))?,
             headings: one(&format!("SELECT count(*) FROM object WHERE ordinal > 0{seen}"))?,
-            skipped: match eyes {
+            skipped: match access {
                 PrivateAccess::Owner => {
                     one("SELECT (SELECT count(*) FROM skipped) + (SELECT more_skipped FROM meta)")?
                 }
@@ -315,14 +316,14 @@ impl MemexCatalog {
             ))?,
             generation: count(generation),
             standing: if whole { IndexCompleteness::Whole } else { IndexCompleteness::Partial },
-            hash: self.hash(eyes)?,
+            hash: self.hash(access)?,
         })
     }
 
     /// The hash of all files; for those who do not see all of them, of nothing.
-    fn hash(&self, eyes: PrivateAccess) -> Result<Digest, StoreError> {
+    fn hash(&self, access: PrivateAccess) -> Result<Digest, StoreError> {
         let mut hasher = blake3::Hasher::new_derive_key("bridle 2026 memex tree");
-        if eyes == PrivateAccess::Owner {
+        if access == PrivateAccess::Owner {
             let mut statement =
                 self.sql.prepare_cached("SELECT path, hash FROM file ORDER BY path")?;
             let mut rows = statement.query([])?;
@@ -335,7 +336,8 @@ impl MemexCatalog {
         Ok(hasher.finalize().into())
     }
 
-    /// What is not read, or not all of it, and why. For the owner: names tell, too.
+    /// Returns the paths that are not read, or not all of them, with the reasons. For the owner: names tell
+    /// something, too.
     ///
     /// # Errors
     /// The index cannot be read.
@@ -344,9 +346,10 @@ impl MemexCatalog {
             "SELECT path, why FROM skipped UNION SELECT path, flaw FROM file WHERE flaw IS NOT NULL
              ORDER BY path LIMIT ?1",
         )?;
-        let rows = statement.query_map([i64::try_from(MAX_LISTED).unwrap_or(i64::MAX)], |row| {
-            Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?))
-        })?;
+        let rows = statement
+            .query_map([i64::try_from(MAX_LISTED_PATHS).unwrap_or(i64::MAX)], |row| {
+                Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?))
+            })?;
         let mut all = Vec::new();
         for row in rows {
             let (path, why) = row?;
@@ -359,14 +362,14 @@ impl MemexCatalog {
     ///
     /// # Errors
     /// The index cannot be read.
-    pub fn duplicates(&self, eyes: PrivateAccess) -> Result<Vec<DuplicateId>, StoreError> {
+    pub fn duplicates(&self, access: PrivateAccess) -> Result<Vec<DuplicateId>, StoreError> {
         let mut statement = self.sql.prepare_cached(
             "SELECT o.declared, o.key, f.path, o.line FROM object o JOIN file f ON f.id = o.file
              WHERE o.declared IS NOT NULL AND o.key <> o.declared AND o.private <= ?1
              ORDER BY o.declared LIMIT ?2",
         )?;
-        let most = i64::try_from(MAX_LISTED).unwrap_or(i64::MAX);
-        let rows = statement.query_map([sees(eyes), most], |row| {
+        let most = i64::try_from(MAX_LISTED_PATHS).unwrap_or(i64::MAX);
+        let rows = statement.query_map([sees(access), most], |row| {
             Ok(DuplicateId {
                 declared: row.get(0)?,
                 key: row.get(1)?,
@@ -396,8 +399,8 @@ impl MemexCatalog {
 }
 
 /// The largest value of `private` that somebody sees.
-pub(crate) fn sees(eyes: PrivateAccess) -> i64 {
-    match eyes {
+pub(crate) fn sees(access: PrivateAccess) -> i64 {
+    match access {
         PrivateAccess::Owner => 1,
         PrivateAccess::Public => 0,
     }

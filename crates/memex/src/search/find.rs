@@ -1,5 +1,5 @@
-//! How a question is answered from the tables. One condition, the rarest, names the candidates in the order of their
-//! numbers, so many and no more; the others are checked for each. So a page takes a bounded time, whatever is asked.
+//! Answering a query from the tables. The rarest condition names the candidates in the order of their numbers, so
+//! many and no more; the others are checked for each. So a page takes a bounded time, whatever the query.
 
 mod rank;
 
@@ -9,24 +9,25 @@ use rusqlite::types::Value;
 use rusqlite::{Row, params_from_iter};
 
 use self::rank::WordTable;
-use super::catalog::{COLUMNS, MemexCatalog, MemexObject, ObjectKind, sees};
+use super::catalog::{MemexCatalog, MemexObject, OBJECT_COLUMNS, ObjectKind, sees};
 use super::query::{
-    MAX_CONDITIONS, MAX_PAGE, MemexQuery, PAGE, QueryCursor, QueryHit, QueryPage, SearchText,
+    DEFAULT_PAGE_OBJECTS, MAX_PAGE_OBJECTS, MAX_QUERY_CONDITIONS, MemexQuery, QueryCursor,
+    QueryHit, QueryPage, SearchText,
 };
-use crate::index::apply::SHORT;
+use crate::index::apply::SHORT_STAMP_MINUTES;
 use crate::index::org_timestamp::{DateSpan, OrgTimestamp, StampKind, WARNING_DAYS, WallMinute};
 use crate::index::rules::PrivateAccess;
 use crate::index::search_words::{SearchWords, snippet};
 use bridle_record::StoreError;
 
 /// Candidates that one page looks at: some 10 ms.
-pub(crate) const MAX_LOOKED_AT: usize = 8192;
+pub(crate) const MAX_CANDIDATES_PER_PAGE: usize = 8192;
 
 /// Objects that are ranked in one search, the latest that fit: some 10 ms.
-pub(crate) const MAX_RANKED: usize = 2048;
+pub(crate) const MAX_RANKED_OBJECTS: usize = 2048;
 
 /// Candidates that are counted to find the rarest condition.
-const COUNTED: i64 = 1024;
+const MAX_COUNTED_OCCURRENCES: i64 = 1024;
 
 /// A part of a statement with its values.
 #[derive(Clone, Debug)]
@@ -35,8 +36,8 @@ struct QueryPart {
     values: Vec<Value>,
 }
 
-/// What was found, where to go on, and how many were ranked.
-type Found = (Vec<QueryHit>, Option<QueryCursor>, Option<usize>);
+/// Hits, the cursor behind them, and the number of objects that were ranked.
+type FoundPage = (Vec<QueryHit>, Option<QueryCursor>, Option<usize>);
 
 impl QueryPart {
     fn new<const N: usize>(sql: impl Into<String>, values: [Value; N]) -> QueryPart {
@@ -52,33 +53,33 @@ impl MemexCatalog {
     pub fn query(
         &self,
         query: &MemexQuery,
-        eyes: PrivateAccess,
+        access: PrivateAccess,
         text: SearchText,
     ) -> Result<QueryPage, StoreError> {
         let conditions =
             query.tags.len() + query.without_tags.len() + query.todo.len() + query.properties.len();
-        if conditions > MAX_CONDITIONS {
+        if conditions > MAX_QUERY_CONDITIONS {
             return Err(StoreError::Search("more than 16 tags, keywords and properties"));
         }
         let generation = self.generation()?;
         let changed = query.cursor.is_some_and(|cursor| cursor.generation != generation);
         let (hits, next, ranked) = match &query.text {
-            Some(words) => self.ranked(&SearchWords::read(words)?, query, eyes, text)?,
-            None => self.listed(query, eyes)?,
+            Some(words) => self.ranked(&SearchWords::read(words)?, query, access, text)?,
+            None => self.listed(query, access)?,
         };
         let next = next.map(|next| QueryCursor { generation, ..next });
         Ok(QueryPage { hits, next, changed, ranked, generation })
     }
 
     /// Objects in the order of their numbers.
-    fn listed(&self, query: &MemexQuery, eyes: PrivateAccess) -> Result<Found, StoreError> {
+    fn listed(&self, query: &MemexQuery, access: PrivateAccess) -> Result<FoundPage, StoreError> {
         let after = query.cursor.map_or(0, |cursor| cursor.after);
-        let driver = self.driver(query, eyes, after)?;
-        let conditions = self.conditions(query, eyes)?;
+        let driver = self.driver(query, access, after)?;
+        let conditions = self.conditions(query, access)?;
         let limit = limit(query);
         let mut values = driver.values.clone();
         let mut sql = format!(
-            "SELECT {COLUMNS} FROM ({}) AS c CROSS JOIN object AS o ON o.id = c.id
+            "SELECT {OBJECT_COLUMNS} FROM ({}) AS c CROSS JOIN object AS o ON o.id = c.id
              CROSS JOIN file AS f ON f.id = o.file WHERE 1",
             driver.sql
         );
@@ -113,22 +114,22 @@ impl MemexCatalog {
             .sql
             .prepare_cached(&sql)?
             .query_row(params_from_iter(&driver.values), |row| Ok((row.get(0)?, row.get(1)?)))?;
-        Ok(last.filter(|_| count >= big(MAX_LOOKED_AT)))
+        Ok(last.filter(|_| count >= big(MAX_CANDIDATES_PER_PAGE)))
     }
 
     /// Objects with words in them, the best first.
     fn ranked(
         &self,
-        wanted: &SearchWords,
+        search: &SearchWords,
         query: &MemexQuery,
-        eyes: PrivateAccess,
+        access: PrivateAccess,
         snippets: SearchText,
-    ) -> Result<Found, StoreError> {
-        let conditions = self.conditions(query, eyes)?;
+    ) -> Result<FoundPage, StoreError> {
+        let conditions = self.conditions(query, access)?;
         let mut found: Vec<(f64, i64)> = Vec::new();
         let mut all = 0;
-        for words in WordTable::of(eyes) {
-            let (some, looked_at) = self.search(*words, wanted, &conditions, eyes)?;
+        for words in WordTable::of(access) {
+            let (some, looked_at) = self.search(*words, search, &conditions, access)?;
             found.extend(some);
             all = all.max(looked_at);
         }
@@ -144,26 +145,27 @@ impl MemexCatalog {
             }
             if hits.len() == limit {
                 let next = hits.last().map(|hit: &QueryHit| hit.cursor(0));
-                self.add_snippets(&mut hits, wanted, eyes, snippets);
+                self.add_snippets(&mut hits, search, access, snippets);
                 return Ok((hits, next, full(all)));
             }
             hits.push(QueryHit { object: self.by_id(id)?, rank: Some(rank), snippet: None });
         }
-        self.add_snippets(&mut hits, wanted, eyes, snippets);
+        self.add_snippets(&mut hits, search, access, snippets);
         Ok((hits, None, full(all)))
     }
 
     fn by_id(&self, id: i64) -> Result<MemexObject, StoreError> {
-        let sql =
-            format!("SELECT {COLUMNS} FROM object o JOIN file f ON f.id = o.file WHERE o.id = ?1");
+        let sql = format!(
+            "SELECT {OBJECT_COLUMNS} FROM object o JOIN file f ON f.id = o.file WHERE o.id = ?1"
+        );
         Ok(self.sql.prepare_cached(&sql)?.query_row([id], MemexObject::of)?)
     }
 
     fn add_snippets(
         &self,
         hits: &mut [QueryHit],
-        wanted: &SearchWords,
-        eyes: PrivateAccess,
+        search: &SearchWords,
+        access: PrivateAccess,
         text: SearchText,
     ) {
         if text == SearchText::None {
@@ -174,8 +176,8 @@ impl MemexCatalog {
             let object = &hit.object;
             let read = || self.memex.read(&object.path).ok().map(|(bytes, _)| bytes);
             let bytes = files.entry(object.path.clone()).or_insert_with(read);
-            let text = bytes.as_ref().and_then(|bytes| self.text_in(bytes, object, eyes));
-            hit.snippet = text.map(|text| snippet(&text, &wanted.words));
+            let text = bytes.as_ref().and_then(|bytes| self.text_in(bytes, object, access));
+            hit.snippet = text.map(|text| snippet(&text, &search.words));
         }
     }
 
@@ -183,7 +185,7 @@ impl MemexCatalog {
     fn driver(
         &self,
         query: &MemexQuery,
-        eyes: PrivateAccess,
+        access: PrivateAccess,
         after: i64,
     ) -> Result<QueryPart, StoreError> {
         let mut drivers = Vec::new();
@@ -212,12 +214,12 @@ impl MemexCatalog {
             }
         }
         if let Some(under) = query.under.as_deref().filter(|under| !under.is_empty())
-            && let Ok(object) = self.object(under, eyes)
+            && let Ok(object) = self.object(under, access)
         {
             let sql = "SELECT id FROM object WHERE file = ? AND id > ? ORDER BY id LIMIT ?";
             drivers.push(QueryPart::new(sql, [object.file.into(), after.into()]));
         }
-        let (mut best, mut least) = (None, COUNTED + 1);
+        let (mut best, mut least) = (None, MAX_COUNTED_OCCURRENCES + 1);
         for driver in drivers {
             let count = self.counted(&driver)?;
             if best.is_none() || count < least {
@@ -225,33 +227,33 @@ impl MemexCatalog {
             }
         }
         if let Some(dates) = &query.dates
-            && least >= COUNTED
+            && least >= MAX_COUNTED_OCCURRENCES
         {
             let driver = in_time(dates, after);
             let count = self.counted(&driver)?;
-            if count < COUNTED || best.is_none() {
+            if count < MAX_COUNTED_OCCURRENCES || best.is_none() {
                 best = Some(driver);
             }
         }
         let all = "SELECT id FROM object WHERE id > ? ORDER BY id LIMIT ?";
         let mut best = best.unwrap_or_else(|| QueryPart::new(all, [after.into()]));
-        best.values.push(Value::from(big(MAX_LOOKED_AT)));
+        best.values.push(Value::from(big(MAX_CANDIDATES_PER_PAGE)));
         Ok(best)
     }
 
     fn counted(&self, driver: &QueryPart) -> Result<i64, StoreError> {
         let sql = format!("SELECT count(*) FROM ({})", driver.sql);
-        let values = driver.values.iter().cloned().chain([Value::from(COUNTED)]);
+        let values = driver.values.iter().cloned().chain([Value::from(MAX_COUNTED_OCCURRENCES)]);
         Ok(self.sql.prepare_cached(&sql)?.query_row(params_from_iter(values), |row| row.get(0))?)
     }
 
-    /// What is checked for each candidate.
+    /// Adds the SQL conditions that a candidate must meet.
     fn conditions(
         &self,
         query: &MemexQuery,
-        eyes: PrivateAccess,
+        access: PrivateAccess,
     ) -> Result<Vec<QueryPart>, StoreError> {
-        let mut all = vec![QueryPart::new("o.private <= ?", [sees(eyes).into()])];
+        let mut all = vec![QueryPart::new("o.private <= ?", [sees(access).into()])];
         let has_tag = "EXISTS (SELECT 1 FROM tag WHERE tag = ? AND object = o.id)";
         for tag in &query.tags {
             all.push(QueryPart::new(has_tag, [text(tag)]));
@@ -287,7 +289,7 @@ impl MemexCatalog {
             all.push(QueryPart::new("o.scope = ?", [(scope as i64).into()]));
         }
         if let Some(under) = query.under.as_deref().filter(|under| !under.is_empty()) {
-            all.push(self.under(under, eyes));
+            all.push(self.under(under, access));
         }
         if let Some(dates) = &query.dates {
             let (from, to) = window(dates);
@@ -298,8 +300,8 @@ impl MemexCatalog {
     }
 
     /// Below an object, or in a folder.
-    fn under(&self, under: &str, eyes: PrivateAccess) -> QueryPart {
-        if let Ok(object) = self.object(under, eyes) {
+    fn under(&self, under: &str, access: PrivateAccess) -> QueryPart {
+        if let Ok(object) = self.object(under, access) {
             let (start, stop) = (
                 bridle_record::database::int(object.start),
                 bridle_record::database::int(object.stop),
@@ -361,18 +363,18 @@ fn in_time(dates: &DateSpan, after: i64) -> QueryPart {
     QueryPart::new(sql, [from.into(), to.into(), after.into()])
 }
 
-/// When a date that is short must begin to fall into the span.
+/// Returns the range in which a short date must begin to fall into the span.
 fn window(dates: &DateSpan) -> (i64, i64) {
-    let from = dates.from.0.saturating_sub(SHORT);
+    let from = dates.from.0.saturating_sub(SHORT_STAMP_MINUTES);
     (from, dates.to.0.saturating_add(WARNING_DAYS * 24 * 60))
 }
 
 fn limit(query: &MemexQuery) -> usize {
-    if query.limit == 0 { PAGE } else { query.limit.min(MAX_PAGE) }
+    if query.limit == 0 { DEFAULT_PAGE_OBJECTS } else { query.limit.min(MAX_PAGE_OBJECTS) }
 }
 
 fn full(all: usize) -> Option<usize> {
-    (all >= MAX_RANKED).then_some(MAX_RANKED)
+    (all >= MAX_RANKED_OBJECTS).then_some(MAX_RANKED_OBJECTS)
 }
 
 fn text(text: &str) -> Value {

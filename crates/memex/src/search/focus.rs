@@ -1,41 +1,41 @@
-//! What stands around a point of attention, within a budget: its text in full, what is near in less, the rest of the
-//! Memex in outline; and what was left out, in numbers. Used for prompts and by whoever wants an overview.
+//! View around a point of attention, within a budget: its text in full, the text near it in less, the rest of the
+//! Memex in outline; and the numbers of what was left out. Used for prompts and for an overview.
 
 use super::catalog::{MemexCatalog, MemexObject, ObjectKind};
 use super::outline::OutlineRequest;
-use super::query::MAX_PAGE;
+use super::query::MAX_PAGE_OBJECTS;
 use crate::index::rules::PrivateAccess;
 use bridle_record::StoreError;
 
 /// Tokens, unless said.
-pub const BUDGET: usize = 4000;
+pub const DEFAULT_FOCUS_TOKENS: usize = 4000;
 
 /// The least and the most tokens that can be asked for.
-pub const MIN_BUDGET: usize = 100;
-/// See [`MIN_BUDGET`].
-pub const MAX_BUDGET: usize = 200_000;
+pub const MIN_FOCUS_TOKENS: usize = 100;
+/// See [`MIN_FOCUS_TOKENS`].
+pub const MAX_FOCUS_TOKENS: usize = 200_000;
 
 /// Objects that are looked at beyond those that a budget has room for, and whatever the budget: 1,000 take a
 /// millisecond.
-const MORE_LOOKED_AT: usize = 1_000;
-const MAX_LOOKED_AT: usize = 20_000;
+const EXTRA_FOCUS_OBJECTS: usize = 1_000;
+const MAX_FOCUS_OBJECTS: usize = 20_000;
 
 /// The least that an object takes, in tokens.
-const LEAST: usize = 5;
+const MIN_TITLE_TOKENS: usize = 5;
 
 /// Levels of headings of other files that are shown.
 const FAR_LEVELS: u64 = 1;
 
-/// What is asked for.
+/// Point of attention and budget of a focus.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FocusRequest {
     /// The key of an object or the path of a file; an empty one has the overview alone.
     pub at: String,
-    /// Tokens, as [`tokens`] counts them; 0 is [`BUDGET`].
+    /// Tokens, as [`tokens`] counts them; 0 is [`DEFAULT_FOCUS_TOKENS`].
     pub budget: usize,
 }
 
-/// How much of an object is shown.
+/// Amount of an object that is shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ShownAmount {
     /// Its text.
@@ -51,25 +51,25 @@ pub enum ShownAmount {
 pub struct FocusPart {
     /// The object.
     pub object: MemexObject,
-    /// How much of it.
+    /// Amount of the object that is shown.
     pub shown: ShownAmount,
 }
 
-/// Something that is not in view.
+/// Objects that did not fit into the view, of one kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OmittedObject {
-    /// What, in words.
+    /// Relation of those objects to the point, in words.
     pub what: &'static str,
-    /// How many.
+    /// Number of objects.
     pub count: usize,
 }
 
-/// What is in view.
+/// View around a point of attention, within a token budget.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FocusView {
     /// The point of attention, what is above and below it, what is beside it, and the rest, in this order.
     pub parts: Vec<FocusPart>,
-    /// What does not fit.
+    /// Objects that did not fit.
     pub left: Vec<OmittedObject>,
     /// Tokens of the parts.
     pub tokens: usize,
@@ -133,7 +133,7 @@ fn cost(object: &MemexObject) -> usize {
 
 /// Objects that are looked at for a budget.
 fn most(budget: usize) -> usize {
-    (budget / LEAST + MORE_LOOKED_AT).min(MAX_LOOKED_AT)
+    (budget / MIN_TITLE_TOKENS + EXTRA_FOCUS_OBJECTS).min(MAX_FOCUS_OBJECTS)
 }
 
 /// The beginning of a text that has so many tokens.
@@ -150,27 +150,30 @@ fn begin(text: &str, most: usize) -> String {
 }
 
 impl MemexCatalog {
-    /// What stands around a point of attention.
+    /// Shows the surroundings of a point of attention within a token budget.
     ///
     /// # Errors
     /// There is no such point, or the index cannot be read.
     pub fn focus(
         &self,
         focus: &FocusRequest,
-        eyes: PrivateAccess,
+        access: PrivateAccess,
     ) -> Result<FocusView, StoreError> {
-        let budget =
-            if focus.budget == 0 { BUDGET } else { focus.budget.clamp(MIN_BUDGET, MAX_BUDGET) };
+        let budget = if focus.budget == 0 {
+            DEFAULT_FOCUS_TOKENS
+        } else {
+            focus.budget.clamp(MIN_FOCUS_TOKENS, MAX_FOCUS_TOKENS)
+        };
         let mut room = TokenRoom { parts: Vec::new(), used: 0, budget };
         let mut left = Vec::new();
         let at = match focus.at.as_str() {
             "" => None,
-            name => Some(self.object(name, eyes)?),
+            name => Some(self.object(name, access)?),
         };
         if let Some(at) = &at {
-            self.near(at, eyes, &mut room, &mut left)?;
+            self.near(at, access, &mut room, &mut left)?;
         }
-        self.far(at.as_ref(), eyes, &mut room, &mut left)?;
+        self.far(at.as_ref(), access, &mut room, &mut left)?;
         left.retain(|left: &OmittedObject| left.count > 0);
         Ok(FocusView { parts: room.parts, left, tokens: room.used, budget })
     }
@@ -179,7 +182,7 @@ impl MemexCatalog {
     fn near(
         &self,
         at: &MemexObject,
-        eyes: PrivateAccess,
+        access: PrivateAccess,
         room: &mut TokenRoom,
         left: &mut Vec<OmittedObject>,
     ) -> Result<(), StoreError> {
@@ -188,7 +191,7 @@ impl MemexCatalog {
             room.title(above, budget);
         }
         let mut cut = 0;
-        match self.text(at, eyes) {
+        match self.text(at, access) {
             Some(text) => cut += usize::from(!room.text(at.clone(), text, budget / 2)),
             None => {
                 room.title(at.clone(), budget);
@@ -202,13 +205,16 @@ impl MemexCatalog {
         }
         left.push(OmittedObject { what: "texts at the focus that are cut", count: cut });
         let (mut untold, mut unseen) = (0, 0);
-        let below =
-            OutlineRequest { under: at.key.clone(), limit: MAX_PAGE, ..OutlineRequest::default() };
-        self.each(below, eyes, most(budget), |object| {
+        let below = OutlineRequest {
+            under: at.key.clone(),
+            limit: MAX_PAGE_OBJECTS,
+            ..OutlineRequest::default()
+        };
+        self.each(below, access, most(budget), |object| {
             if object.id == at.id {
                 return;
             }
-            let text = self.text(&object, eyes).filter(|_| room.used < budget * 3 / 4);
+            let text = self.text(&object, access).filter(|_| room.used < budget * 3 / 4);
             let is_told = text.is_some_and(|text| {
                 let fits = room.used + cost(&object) + tokens(&text) <= budget * 3 / 4;
                 fits && room.text(object.clone(), text, budget * 3 / 4)
@@ -225,7 +231,7 @@ impl MemexCatalog {
         left.push(OmittedObject { what: "headings below the focus", count: unseen });
         let mut beside = 0;
         if let Some(parent) = self.above(at)?.last() {
-            for sibling in self.children(parent, eyes, MAX_PAGE)? {
+            for sibling in self.children(parent, access, MAX_PAGE_OBJECTS)? {
                 if sibling.id != at.id {
                     beside += usize::from(!room.title(sibling, budget * 15 / 16));
                 }
@@ -239,18 +245,18 @@ impl MemexCatalog {
     fn far(
         &self,
         at: Option<&MemexObject>,
-        eyes: PrivateAccess,
+        access: PrivateAccess,
         room: &mut TokenRoom,
         left: &mut Vec<OmittedObject>,
     ) -> Result<(), StoreError> {
         let (mut files, mut headings) = (0, 0);
         let far = OutlineRequest {
             depth: Some(FAR_LEVELS),
-            limit: MAX_PAGE,
+            limit: MAX_PAGE_OBJECTS,
             ..OutlineRequest::default()
         };
         let budget = room.budget;
-        let looked_at = self.each(far, eyes, most(budget), |object| {
+        let looked_at = self.each(far, access, most(budget), |object| {
             // Its own file is in view already.
             if at.is_some_and(|at| at.file == object.file) || object.done {
                 return;
@@ -280,13 +286,13 @@ impl MemexCatalog {
     fn each(
         &self,
         mut outline: OutlineRequest,
-        eyes: PrivateAccess,
+        access: PrivateAccess,
         most: usize,
         mut see: impl FnMut(MemexObject),
     ) -> Result<usize, StoreError> {
         let mut seen = 0;
         loop {
-            let page = self.outline(&outline, eyes)?;
+            let page = self.outline(&outline, access)?;
             for object in page.objects {
                 seen += 1;
                 see(object);

@@ -2,22 +2,22 @@
 
 use rusqlite::params;
 
-use super::catalog::{COLUMNS, MemexCatalog, MemexObject, ObjectKind, sees};
-use super::query::{MAX_PAGE, PAGE};
+use super::catalog::{MemexCatalog, MemexObject, OBJECT_COLUMNS, ObjectKind, sees};
+use super::query::{DEFAULT_PAGE_OBJECTS, MAX_PAGE_OBJECTS};
 use crate::index::rules::PrivateAccess;
 use bridle_record::StoreError;
 use bridle_record::database::int;
 
-/// What is to be shown.
+/// Part of the Memex that is listed, and the page of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OutlineRequest {
     /// The key of an object, the path of a file or a folder; all of the Memex when it is empty.
     pub under: String,
     /// Levels of headings that are shown; `None` for all of them.
     pub depth: Option<u64>,
-    /// Objects on the page; 0 is [`PAGE`].
+    /// Objects on the page; 0 is [`DEFAULT_PAGE_OBJECTS`].
     pub limit: usize,
-    /// Where the last page ended.
+    /// Cursor of the page before.
     pub cursor: Option<String>,
 }
 
@@ -26,7 +26,7 @@ pub struct OutlineRequest {
 pub struct OutlinePage {
     /// Files and headings, in order.
     pub objects: Vec<MemexObject>,
-    /// Where to go on.
+    /// Cursor of the next page; `None` at the end.
     pub next: Option<String>,
 }
 
@@ -48,7 +48,7 @@ impl MemexCatalog {
     pub fn outline(
         &self,
         outline: &OutlineRequest,
-        eyes: PrivateAccess,
+        access: PrivateAccess,
     ) -> Result<OutlinePage, StoreError> {
         let (path, ordinal) = match &outline.cursor {
             None => (String::new(), -1),
@@ -57,12 +57,16 @@ impl MemexCatalog {
             }
         };
         let depth = outline.depth.map_or(i64::MAX, int);
-        let OutlineBounds { first, last, span } = self.part(&outline.under, eyes)?;
+        let OutlineBounds { first, last, span } = self.part(&outline.under, access)?;
         let depth = depth.saturating_add(span.map_or(0, |(level, ..)| int(level)));
         let (start, stop) = span.map_or((0, i64::MAX), |(_, start, stop)| (int(start), int(stop)));
-        let limit = if outline.limit == 0 { PAGE } else { outline.limit.min(MAX_PAGE) };
+        let limit = if outline.limit == 0 {
+            DEFAULT_PAGE_OBJECTS
+        } else {
+            outline.limit.min(MAX_PAGE_OBJECTS)
+        };
         let sql = format!(
-            "SELECT {COLUMNS} FROM file f CROSS JOIN object o ON o.file = f.id
+            "SELECT {OBJECT_COLUMNS} FROM file f CROSS JOIN object o ON o.file = f.id
              WHERE f.path >= max(?1, ?2) AND f.path < ?3 AND (f.path > ?2 OR o.ordinal > ?4)
              AND o.private <= ?5 AND o.level <= ?6 AND o.start >= ?7 AND o.start < ?8
              ORDER BY f.path, o.ordinal LIMIT ?9"
@@ -70,7 +74,7 @@ impl MemexCatalog {
         let mut statement = self.sql.prepare_cached(&sql)?;
         let most = int(limit as u64) + 1;
         let rows = statement.query_map(
-            params![first, path, last, ordinal, sees(eyes), depth, start, stop, most],
+            params![first, path, last, ordinal, sees(access), depth, start, stop, most],
             MemexObject::of,
         )?;
         let mut objects: Vec<MemexObject> = rows.collect::<Result<_, _>>()?;
@@ -84,8 +88,8 @@ impl MemexCatalog {
         Ok(OutlinePage { objects, next })
     }
 
-    /// Where a part is.
-    fn part(&self, under: &str, eyes: PrivateAccess) -> Result<OutlineBounds, StoreError> {
+    /// Returns the bounds of the part below an object.
+    fn part(&self, under: &str, access: PrivateAccess) -> Result<OutlineBounds, StoreError> {
         if under.is_empty() {
             return Ok(OutlineBounds {
                 first: String::new(),
@@ -93,7 +97,7 @@ impl MemexCatalog {
                 span: None,
             });
         }
-        if let Ok(object) = self.object(under, eyes) {
+        if let Ok(object) = self.object(under, access) {
             let last = format!("{}\0", object.path);
             // An empty file is somewhere, too.
             let span = Some((object.level, object.start, object.stop.max(1)));
@@ -103,14 +107,14 @@ impl MemexCatalog {
         let (first, last) = (format!("{folder}/"), format!("{folder}0"));
         let sql = "SELECT 1 FROM file f JOIN object o ON o.file = f.id AND o.ordinal = 0
             WHERE f.path >= ?1 AND f.path < ?2 AND o.private <= ?3";
-        match self.sql.prepare_cached(sql)?.exists(params![first, last, sees(eyes)])? {
+        match self.sql.prepare_cached(sql)?.exists(params![first, last, sees(access)])? {
             true => Ok(OutlineBounds { first, last, span: None }),
             false => Err(StoreError::NoObject(under.into())),
         }
     }
 }
 
-/// Where a part of the Memex is.
+/// Bounds of a part of the Memex, in the order of the index.
 struct OutlineBounds {
     /// The first path, and the first one behind it.
     first: String,
@@ -119,7 +123,7 @@ struct OutlineBounds {
     span: Option<(u64, u64, u64)>,
 }
 
-/// Where a page ends that has this last.
+/// Returns the cursor of a page that ends with this object.
 fn cursor(last: &MemexObject) -> String {
     format!("{:x}.{}", last.ordinal, last.path)
 }

@@ -1,4 +1,4 @@
-//! What can be asked about the objects of the Memex, and what comes back: a page, and a cursor to the next.
+//! Queries for objects of the Memex, and their results: a page, and a cursor to the next.
 
 use std::fmt;
 
@@ -7,12 +7,12 @@ use crate::index::org_timestamp::DateSpan;
 use crate::index::rules::ObjectReach;
 
 /// Objects on a page, unless said, and at most.
-pub const PAGE: usize = 50;
-/// See [`PAGE`].
-pub const MAX_PAGE: usize = 500;
+pub const DEFAULT_PAGE_OBJECTS: usize = 50;
+/// See [`DEFAULT_PAGE_OBJECTS`].
+pub const MAX_PAGE_OBJECTS: usize = 500;
 
 /// Tags, keywords and properties in one question.
-pub const MAX_CONDITIONS: usize = 16;
+pub const MAX_QUERY_CONDITIONS: usize = 16;
 
 /// A question. All that is said must hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -33,20 +33,20 @@ pub struct MemexQuery {
     pub properties: Vec<(String, Option<String>)>,
     /// A span of time into which one of its dates must fall.
     pub dates: Option<DateSpan>,
-    /// What it must be.
+    /// Kind that the object must have.
     pub kind: Option<ObjectKind>,
-    /// How far it must reach.
+    /// Reach that the object must have.
     pub scope: Option<ObjectReach>,
     /// Below what it must be: the key of an object, the path of a file or a folder.
     pub under: Option<String>,
-    /// Objects on the page; 0 is [`PAGE`].
+    /// Objects on the page; 0 is [`DEFAULT_PAGE_OBJECTS`].
     pub limit: usize,
-    /// Where the last page ended.
+    /// Cursor of the page before.
     pub cursor: Option<QueryCursor>,
 }
 
-/// Where a page ended. It stays good while the Memex changes: no object comes twice, and none that was there all the
-/// time is left out.
+/// Cursor of a page of hits. It stays good while the Memex changes: no object comes twice, and none that was there
+/// all the time is left out.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct QueryCursor {
     /// The index as it was.
@@ -98,10 +98,10 @@ pub struct QueryHit {
 /// A page of what was found. In a search the best come first; else those that the index has known longest.
 #[derive(Clone, Debug, PartialEq)]
 pub struct QueryPage {
-    /// What was found.
+    /// Hits, best first or in order of the index.
     pub hits: Vec<QueryHit>,
-    /// Where to go on; `None` at the end. A page may be short, or empty, before the end: one page looks at so many
-    /// objects and no more.
+    /// Cursor of the next page; `None` at the end. A page may be short, or empty, before the end: one page looks at
+    /// so many objects and no more.
     pub next: Option<QueryCursor>,
     /// Whether the Memex changed since the page before.
     pub changed: bool,
@@ -123,7 +123,7 @@ impl QueryPage {
 }
 
 impl QueryHit {
-    /// Where a page ends that has this last.
+    /// Returns the cursor of a page that ends with this hit.
     pub(crate) fn cursor(&self, generation: u64) -> QueryCursor {
         QueryCursor { generation, after: self.object.id, rank: self.rank }
     }

@@ -1,4 +1,4 @@
-//! Answers to questions to `:target :context`: from what the index says to what a shell is told.
+//! Answers to questions to `:target :context`: from rows of the index to the plist that a shell gets.
 
 use std::path::{Path, PathBuf};
 
@@ -9,33 +9,32 @@ use crate::{
 };
 use bridle_record::StoreError;
 use bridle_sexp::Value;
-use bridle_wire::OacpCode;
-use bridle_wire::oacp::ErrorReply;
 
 use super::questions::{MemexQuestion, SnippetChoice};
-use super::{IndexActivity, MemexShared, UNREADABLE, WatchMethod};
+use super::refusal::{MemexRefusal, UNREADABLE};
+use super::{IndexActivity, MemexShared, WatchMethod};
 
 /// Bytes of objects in one answer; a page that is larger is cut, and goes on behind its cursor.
-const MAX_ANSWER: usize = 1 << 20;
+const MAX_ANSWER_BYTES: usize = 1 << 20;
 
 /// The folder of skills, in the Memex.
-const SKILLS: &str = "skills";
+const SKILLS_FOLDER: &str = "skills";
 
 /// Skills in one answer.
-const MAX_SKILLS: usize = 500;
+const MAX_LISTED_SKILLS: usize = 500;
 
-/// What is said with a list of skills.
-const NOT_RUN: &str =
+/// Note that goes with a list of skills.
+const SKILLS_NOTE: &str =
     "skills are files of the folder `skills` in the memex; this version lists them and runs none";
 
 /// Children of an object in one answer.
-const MAX_CHILDREN: usize = 500;
+const MAX_LISTED_CHILDREN: usize = 500;
 
-/// Who asks, as far as it matters here.
+/// Rights of an asker, as far as they matter here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemexAsker {
-    /// What they may see.
-    pub eyes: PrivateAccess,
+    /// Access to private text.
+    pub access: PrivateAccess,
 }
 
 impl MemexShared {
@@ -44,69 +43,73 @@ impl MemexShared {
         &self,
         ask: &MemexQuestion,
         asked: &MemexAsker,
-    ) -> Result<Value, ErrorReply> {
-        let eyes = asked.eyes;
-        self.answer_for(ask, eyes).map_err(|failure| match (eyes, failure.code) {
-            // Why the index cannot be read names folders and files.
-            (PrivateAccess::Public, OacpCode::StoreUnavailable) => {
-                ErrorReply::because(OacpCode::StoreUnavailable, UNREADABLE)
+    ) -> Result<Value, MemexRefusal> {
+        let access = asked.access;
+        self.answer_for(ask, access).map_err(|refusal| match (access, refusal) {
+            // The reason names folders and files.
+            (PrivateAccess::Public, MemexRefusal::Unavailable(_)) => {
+                MemexRefusal::Unavailable(UNREADABLE.to_owned())
             }
-            _ => failure,
+            (_, refusal) => refusal,
         })
     }
 
-    fn answer_for(&self, ask: &MemexQuestion, eyes: PrivateAccess) -> Result<Value, ErrorReply> {
+    fn answer_for(
+        &self,
+        ask: &MemexQuestion,
+        access: PrivateAccess,
+    ) -> Result<Value, MemexRefusal> {
         match ask {
             MemexQuestion::Query(query, snippets) => {
                 let text = match snippets {
                     SnippetChoice::Shown => SearchText::Snippets,
                     SnippetChoice::Left => SearchText::None,
                 };
-                self.read(|catalog| catalog.query(query, eyes, text)).map(|it| page(it, eyes))
+                self.read(|catalog| catalog.query(query, access, text)).map(|it| page(it, access))
             }
             MemexQuestion::Outline(outline) => {
-                self.read(|catalog| catalog.outline(outline, eyes)).map(|it| outlined(it, eyes))
+                self.read(|catalog| catalog.outline(outline, access)).map(|it| outlined(it, access))
             }
             MemexQuestion::Focus(focus) => {
-                self.read(|catalog| catalog.focus(focus, eyes)).map(|it| seen(&it, eyes))
+                self.read(|catalog| catalog.focus(focus, access)).map(|it| seen(&it, access))
             }
-            MemexQuestion::Object(name) => self.read(|catalog| object_of(catalog, name, eyes)),
-            MemexQuestion::Status => self.status(eyes),
-            MemexQuestion::Skills => self.read(|catalog| skills(catalog, eyes)),
-            MemexQuestion::SkillSource(name) => self.skill_source(name, eyes),
-            MemexQuestion::Resolve(path) => self.resolved(path, eyes),
-            MemexQuestion::Source(path) => self.source(path, eyes),
+            MemexQuestion::Object(name) => self.read(|catalog| object_of(catalog, name, access)),
+            MemexQuestion::Status => self.status(access),
+            MemexQuestion::Skills => self.read(|catalog| skills(catalog, access)),
+            MemexQuestion::SkillSource(name) => self.skill_source(name, access),
+            MemexQuestion::Resolve(path) => self.resolved(path, access),
+            MemexQuestion::Source(path) => self.source(path, access),
             // Answered by the hub, which has the record.
-            MemexQuestion::Logs(_) => Err(OacpCode::Internal.into()),
+            MemexQuestion::Logs(_) => Err(MemexRefusal::NotOurs),
         }
     }
 
-    fn status(&self, eyes: PrivateAccess) -> Result<Value, ErrorReply> {
-        let (doing, watched, memex) = {
+    fn status(&self, access: PrivateAccess) -> Result<Value, MemexRefusal> {
+        let (activity, watched, memex) = {
             let now = self.now();
-            (now.doing.clone(), now.watched, now.memex.clone())
+            (now.activity.clone(), now.watched, now.memex.clone())
         };
         let mut pairs = Vec::new();
-        if eyes == PrivateAccess::Owner {
+        if access == PrivateAccess::Owner {
             pairs.push(("folder", text(&self.folder.to_string_lossy())));
         }
-        pairs.extend(doing.told(eyes));
-        let how = if watched == WatchMethod::Told { "told" } else { "polled" };
+        pairs.extend(activity.fields(access));
+        let how = if watched == WatchMethod::Notified { "told" } else { "polled" };
         pairs.push(("changes", Value::keyword(how)));
         if memex.is_some() {
-            pairs.extend(self.read(|catalog| indexed(catalog, eyes))?);
+            pairs.extend(self.read(|catalog| indexed(catalog, access))?);
         }
         Ok(success("memex-status", pairs))
     }
 
     /// The text of a skill, by the name that the list has.
-    fn skill_source(&self, name: &str, eyes: PrivateAccess) -> Result<Value, ErrorReply> {
+    fn skill_source(&self, name: &str, access: PrivateAccess) -> Result<Value, MemexRefusal> {
         let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
         if name.is_empty() || name.starts_with('.') || !name.chars().all(is_plain) {
             return Err(no_skill());
         }
-        let path = format!("{SKILLS}/{name}.org");
-        let found = self.source(&path, eyes).map_err(|_| no_skill())?;
+        let path = format!("{SKILLS_FOLDER}/{name}.org");
+        let found = self.source(&path, access).map_err(|_| no_skill())?;
         let source = found.get("source").and_then(Value::as_str).unwrap_or_default();
         Ok(success(
             "get-skill-source",
@@ -115,12 +118,12 @@ impl MemexShared {
     }
 
     /// The text of a file of the Memex, without what is hidden from whoever asks.
-    fn source(&self, path: &str, eyes: PrivateAccess) -> Result<Value, ErrorReply> {
-        let found = self.resolved(path, eyes)?;
+    fn source(&self, path: &str, access: PrivateAccess) -> Result<Value, MemexRefusal> {
+        let found = self.resolved(path, access)?;
         let within = found.get("relative").and_then(Value::as_str).map(str::to_owned);
-        let within = within.ok_or_else(|| ErrorReply::from(OacpCode::UnknownId))?;
-        let object = self.read(|catalog| catalog.object(&within, eyes))?;
-        let memex = self.now().memex.clone().filter(|_| eyes == PrivateAccess::Owner);
+        let within = within.ok_or_else(|| MemexRefusal::NotFound("no such file in the memex"))?;
+        let object = self.read(|catalog| catalog.object(&within, access))?;
+        let memex = self.now().memex.clone().filter(|_| access == PrivateAccess::Owner);
         let source = match memex.and_then(|memex| memex.read(&within).ok()) {
             Some((bytes, _)) => String::from_utf8_lossy(&bytes).into_owned(),
             None => self.read(|catalog| public_text(catalog, &object))?,
@@ -128,21 +131,17 @@ impl MemexShared {
         Ok(success("source", [("source", text(&source))]))
     }
 
-    /// Where a path leads, if it stays below the Memex or one of the folders that are set.
-    fn resolved(&self, path: &str, eyes: PrivateAccess) -> Result<Value, ErrorReply> {
-        let nowhere = || {
-            ErrorReply::because(
-                OacpCode::InvalidValue,
-                "no such path in the memex or the folders that are set",
-            )
-        };
+    /// Resolves a path that stays below the Memex or one of the folders that are set.
+    fn resolved(&self, path: &str, access: PrivateAccess) -> Result<Value, MemexRefusal> {
+        let nowhere =
+            || MemexRefusal::Invalid("no such path in the memex or the folders that are set");
         let own = self.now().memex.as_ref().map(|memex| memex.root().to_path_buf());
         let own = own.or_else(|| self.folder.canonicalize().ok()).ok_or_else(nowhere)?;
         let more = self.config.roots.iter().filter_map(|root| root.canonicalize().ok());
         let roots: Vec<PathBuf> = [own.clone()].into_iter().chain(more).collect();
         let named = ["$MEMEX_DIR/", "$MEMEX/"].iter().find_map(|start| path.strip_prefix(start));
         let named = named.unwrap_or(path);
-        let found = match eyes {
+        let found = match access {
             PrivateAccess::Owner => resolve(named, &roots),
             PrivateAccess::Public => self.indexed_path(named, &own),
         };
@@ -156,8 +155,8 @@ impl MemexShared {
 }
 
 impl MemexShared {
-    /// Where a path leads for those who do not see everything. Only the index is asked, once, whatever there is: that a
-    /// file exists is told only of what is seen anyway.
+    /// Resolves a path for askers who do not see everything. Only the index is asked, once, whatever exists: a file
+    /// is confirmed only if it is visible anyway.
     fn indexed_path(&self, path: &str, own: &Path) -> Option<PathBuf> {
         let below = Path::new(path).strip_prefix(own).ok().and_then(Path::to_str).unwrap_or(path);
         let names: Vec<&str> = below.split('/').filter(|name| !matches!(*name, "" | ".")).collect();
@@ -169,14 +168,14 @@ impl MemexShared {
 }
 
 impl IndexActivity {
-    /// What is told of it.
-    fn told(&self, eyes: PrivateAccess) -> Vec<(&'static str, Value)> {
+    /// Returns the fields of a status answer.
+    fn fields(&self, access: PrivateAccess) -> Vec<(&'static str, Value)> {
         let state = |word| ("state", Value::keyword(word));
         match self {
             IndexActivity::Starting => vec![state("starting")],
             IndexActivity::Waiting => vec![state("ready")],
             // How much there is has what is private in it.
-            IndexActivity::Reading(_) if eyes == PrivateAccess::Public => vec![state("indexing")],
+            IndexActivity::Reading(_) if access == PrivateAccess::Public => vec![state("indexing")],
             IndexActivity::Reading(progress) => vec![
                 state("indexing"),
                 ("done-files", size(progress.files)),
@@ -184,7 +183,7 @@ impl IndexActivity {
                 ("done-bytes", number(progress.bytes)),
                 ("all-bytes", number(progress.all_bytes)),
             ],
-            IndexActivity::Stuck(why) if eyes == PrivateAccess::Owner => {
+            IndexActivity::Stuck(why) if access == PrivateAccess::Owner => {
                 vec![state("stuck"), ("reason", text(why))]
             }
             IndexActivity::Stuck(_) => vec![state("stuck")],
@@ -192,19 +191,19 @@ impl IndexActivity {
     }
 }
 
-/// What is told of the index.
+/// Returns the fields of a status answer about the index.
 fn indexed(
     catalog: &MemexCatalog,
-    eyes: PrivateAccess,
+    access: PrivateAccess,
 ) -> Result<Vec<(&'static str, Value)>, StoreError> {
-    let status = catalog.status(eyes)?;
+    let status = catalog.status(access)?;
     let mut pairs = vec![
         ("whole", Value::bool(status.standing == IndexCompleteness::Whole)),
         ("files", number(status.files)),
         ("headings", number(status.headings)),
     ];
     // Each of them changes with files that others do not see.
-    if eyes == PrivateAccess::Owner {
+    if access == PrivateAccess::Owner {
         pairs.push(("other-files", number(status.others)));
         pairs.push(("generation", number(status.generation)));
         let skipped = catalog.skipped()?;
@@ -215,7 +214,7 @@ fn indexed(
         pairs.push(("skipped-count", number(status.skipped)));
         pairs.push(("skipped", Value::list(skipped)));
         // That an id is taken tells of what has it.
-        let duplicates = catalog.duplicates(eyes)?;
+        let duplicates = catalog.duplicates(access)?;
         let duplicates = duplicates.iter().map(|it| {
             Value::plist([
                 ("declared", text(&it.declared)),
@@ -229,17 +228,17 @@ fn indexed(
     Ok(pairs)
 }
 
-fn no_skill() -> ErrorReply {
-    ErrorReply::because(OacpCode::UnknownId, "no skill of that name")
+fn no_skill() -> MemexRefusal {
+    MemexRefusal::NotFound("no skill of that name")
 }
 
-fn page(mut page: QueryPage, eyes: PrivateAccess) -> Value {
+fn page(mut page: QueryPage, access: PrivateAccess) -> Value {
     let mut objects = Vec::new();
     let mut bytes = 0;
     for hit in &page.hits {
-        let object = found(hit, eyes);
+        let object = found(hit, access);
         bytes += object.to_string().len();
-        if bytes > MAX_ANSWER && !objects.is_empty() {
+        if bytes > MAX_ANSWER_BYTES && !objects.is_empty() {
             break;
         }
         objects.push(object);
@@ -252,13 +251,13 @@ fn page(mut page: QueryPage, eyes: PrivateAccess) -> Value {
     success("query", pairs)
 }
 
-fn outlined(mut page: OutlinePage, eyes: PrivateAccess) -> Value {
+fn outlined(mut page: OutlinePage, access: PrivateAccess) -> Value {
     let mut objects = Vec::new();
     let mut bytes = 0;
     for object in &page.objects {
-        let value = Value::plist(facts(object, eyes));
+        let value = Value::plist(facts(object, access));
         bytes += value.to_string().len();
-        if bytes > MAX_ANSWER && !objects.is_empty() {
+        if bytes > MAX_ANSWER_BYTES && !objects.is_empty() {
             break;
         }
         objects.push(value);
@@ -269,9 +268,9 @@ fn outlined(mut page: OutlinePage, eyes: PrivateAccess) -> Value {
     success("outline", pairs)
 }
 
-fn seen(vision: &FocusView, eyes: PrivateAccess) -> Value {
+fn seen(vision: &FocusView, access: PrivateAccess) -> Value {
     let parts = vision.parts.iter().map(|part| {
-        let mut pairs = facts(&part.object, eyes);
+        let mut pairs = facts(&part.object, access);
         match &part.shown {
             ShownAmount::Text(shown) => pairs.push(("text", text(shown))),
             ShownAmount::Beginning(shown) => {
@@ -297,29 +296,33 @@ fn seen(vision: &FocusView, eyes: PrivateAccess) -> Value {
     )
 }
 
-fn object_of(catalog: &MemexCatalog, name: &str, eyes: PrivateAccess) -> Result<Value, StoreError> {
-    let object = catalog.object(name, eyes)?;
-    let mut pairs = facts(&object, eyes);
+fn object_of(
+    catalog: &MemexCatalog,
+    name: &str,
+    access: PrivateAccess,
+) -> Result<Value, StoreError> {
+    let object = catalog.object(name, access)?;
+    let mut pairs = facts(&object, access);
     let properties = catalog.properties(&object)?;
     let properties = properties.iter().map(|(key, value)| Value::list([text(key), text(value)]));
     pairs.push(("properties", Value::list(properties)));
-    pairs.extend(catalog.text(&object, eyes).map(|shown| ("text", text(&shown))));
+    pairs.extend(catalog.text(&object, access).map(|shown| ("text", text(&shown))));
     let above = catalog.above(&object)?;
     pairs.extend(above.last().map(|parent| ("parent", text(&parent.key))));
-    let children = catalog.children(&object, eyes, MAX_CHILDREN)?;
+    let children = catalog.children(&object, access, MAX_LISTED_CHILDREN)?;
     let children = children.iter().map(|child| text(&child.key));
     pairs.push(("children", Value::list(children)));
     Ok(success("get-object", [("object", Value::plist(pairs))]))
 }
 
-fn skills(catalog: &MemexCatalog, eyes: PrivateAccess) -> Result<Value, StoreError> {
+fn skills(catalog: &MemexCatalog, access: PrivateAccess) -> Result<Value, StoreError> {
     let under = OutlineRequest {
-        under: SKILLS.to_owned(),
+        under: SKILLS_FOLDER.to_owned(),
         depth: Some(0),
-        limit: MAX_SKILLS,
+        limit: MAX_LISTED_SKILLS,
         cursor: None,
     };
-    let files = match catalog.outline(&under, eyes) {
+    let files = match catalog.outline(&under, access) {
         Ok(page) => page.objects,
         Err(StoreError::NoObject(_)) => Vec::new(),
         Err(error) => return Err(error),
@@ -341,14 +344,17 @@ fn skills(catalog: &MemexCatalog, eyes: PrivateAccess) -> Result<Value, StoreErr
             ("dependencies", property("DEPENDS-ON")),
         ]));
     }
-    Ok(success("list-all-skills", [("skills", Value::list(all)), ("note", text(NOT_RUN))]))
+    Ok(success("list-all-skills", [("skills", Value::list(all)), ("note", text(SKILLS_NOTE))]))
 }
 
 /// The text of a file as others than the owner see it.
 fn public_text(catalog: &MemexCatalog, file: &MemexObject) -> Result<String, StoreError> {
     let mut source = String::new();
-    let mut outline =
-        OutlineRequest { under: file.key.clone(), limit: MAX_SKILLS, ..OutlineRequest::default() };
+    let mut outline = OutlineRequest {
+        under: file.key.clone(),
+        limit: MAX_LISTED_SKILLS,
+        ..OutlineRequest::default()
+    };
     loop {
         let page = catalog.outline(&outline, PrivateAccess::Public)?;
         for object in &page.objects {
@@ -362,14 +368,14 @@ fn public_text(catalog: &MemexCatalog, file: &MemexObject) -> Result<String, Sto
 }
 
 /// An object that was found.
-fn found(hit: &QueryHit, eyes: PrivateAccess) -> Value {
-    let mut pairs = facts(&hit.object, eyes);
+fn found(hit: &QueryHit, access: PrivateAccess) -> Value {
+    let mut pairs = facts(&hit.object, access);
     pairs.extend(hit.rank.map(|rank| ("rank", Value::float(rank))));
     pairs.extend(hit.snippet.as_deref().map(|snippet| ("snippet", text(snippet))));
     Value::plist(pairs)
 }
 
-fn facts(object: &MemexObject, eyes: PrivateAccess) -> Vec<(&'static str, Value)> {
+fn facts(object: &MemexObject, access: PrivateAccess) -> Vec<(&'static str, Value)> {
     let list = |tags: &[String]| Value::list(tags.iter().map(|tag| text(tag)));
     let mut pairs = vec![
         ("id", text(&object.key)),
@@ -379,7 +385,7 @@ fn facts(object: &MemexObject, eyes: PrivateAccess) -> Vec<(&'static str, Value)
         ("scope", Value::keyword(object.scope.word())),
     ];
     // It has what is private below it in it: whoever guesses that could see that they are right.
-    if eyes == PrivateAccess::Owner {
+    if access == PrivateAccess::Owner {
         pairs.push(("hash", text(&hex(&object.hash))));
     }
     if object.kind() == ObjectKind::Heading {
@@ -394,12 +400,15 @@ fn facts(object: &MemexObject, eyes: PrivateAccess) -> Vec<(&'static str, Value)
     pairs.extend(object.private.then(|| ("private", Value::bool(true))));
     match (object.encrypted, object.in_clear) {
         (true, false) => pairs.push(("encrypted", Value::bool(true))),
-        (true, true) if eyes == PrivateAccess::Owner => pairs.push(("in-clear", Value::bool(true))),
+        (true, true) if access == PrivateAccess::Owner => {
+            pairs.push(("in-clear", Value::bool(true)))
+        }
         _ => {}
     }
     pairs
 }
 
+/// Makes an answer `(:status :success :action ACTION ...)`.
 pub fn success<'k>(action: &str, rest: impl IntoIterator<Item = (&'k str, Value)>) -> Value {
     let head = [("status", Value::keyword("success")), ("action", Value::keyword(action))];
     Value::plist(head.into_iter().chain(rest))

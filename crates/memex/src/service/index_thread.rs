@@ -1,4 +1,4 @@
-//! The librarian's thread: opens the folder and the index, reads what changed, waits for more.
+//! The index thread: opens the folder and the index, reads what changed, waits for more.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,24 +11,24 @@ use super::version_queue::VersionQueue;
 use super::watch::{FolderWatch, WatchEvent};
 use super::{IndexActivity, MemexShared, WatchMethod};
 
-/// How long to wait before something that failed is tried again.
-const RETRY: Duration = Duration::from_millis(if cfg!(test) { 50 } else { 5000 });
+/// Wait before a failed step is tried again.
+const RETRY_INTERVAL: Duration = Duration::from_millis(if cfg!(test) { 50 } else { 5000 });
 
 /// Quiet time after which the disk is made to have all of the index.
-const SETTLE: Duration = Duration::from_secs(5);
+const SETTLE_WAIT: Duration = Duration::from_secs(5);
 
-/// How often the folder is looked at anew because folders came while it was looked at.
-const LOOKS: usize = 4;
+/// Scans of the folder in a row while new folders keep appearing.
+const MAX_SCANS_IN_A_ROW: usize = 4;
 
 /// The priority of the thread: a third of what the others have where all want the processor. With the least there is,
 /// a machine that compiled something meanwhile left it nothing: a file of 3 MB was not read within 30 s.
-const NICE: i32 = 5;
+const THREAD_NICENESS: i32 = 5;
 
-/// Why the thread leaves the folder.
+/// Reason why the thread leaves the folder.
 enum IndexThreadExit {
     /// The daemon stops.
     Stop,
-    /// Something failed.
+    /// A step failed.
     Failed(StoreError),
     /// The folder is gone.
     Gone,
@@ -40,19 +40,19 @@ impl From<StoreError> for IndexThreadExit {
     }
 }
 
-/// Gives this thread, and those that it starts from now on, the librarian's priority.
+/// Lowers the priority of this thread, and of those that it starts from now on.
 pub fn step_back() {
     // On Linux this is the thread's own priority. Without it everything works, only less kindly.
     #[cfg(target_os = "linux")]
-    if let Err(error) = rustix::process::setpriority_process(None, NICE) {
-        tracing::debug!(%error, "the librarian keeps its priority");
+    if let Err(error) = rustix::process::setpriority_process(None, THREAD_NICENESS) {
+        tracing::debug!(%error, "the index thread keeps its priority");
     }
 }
 
 /// Works until the bell rings.
 pub(super) fn work(shared: &MemexShared) {
     step_back();
-    let mut told: Option<String> = None;
+    let mut reported: Option<String> = None;
     loop {
         let why = match keep(shared) {
             IndexThreadExit::Stop => return,
@@ -72,12 +72,12 @@ pub(super) fn work(shared: &MemexShared) {
             }
         };
         // The same reason is told once, not every few seconds.
-        if told.as_ref() != Some(&why) {
+        if reported.as_ref() != Some(&why) {
             tracing::warn!(folder = %shared.folder.display(), %why, "the memex cannot be kept up with");
         }
         shared.set(IndexActivity::Stuck(why.as_str().into()));
-        told = Some(why);
-        if shared.bell.wait(RETRY) {
+        reported = Some(why);
+        if shared.bell.wait(RETRY_INTERVAL) {
             return;
         }
     }
@@ -109,7 +109,7 @@ fn try_keep(shared: &MemexShared) -> Result<std::convert::Infallible, IndexThrea
     look(shared, &memex, &mut index, &mut watch)?;
     let mut notes = VersionQueue::new(shared, &memex);
     notes.begin(&index)?;
-    let mut settle_at = Some(Instant::now() + SETTLE);
+    let mut settle_at = Some(Instant::now() + SETTLE_WAIT);
     loop {
         shared.set(IndexActivity::Waiting);
         notes.take(index.take_touched());
@@ -130,12 +130,12 @@ fn try_keep(shared: &MemexShared) -> Result<std::convert::Infallible, IndexThrea
             }
             WatchEvent::Anything => {
                 look(shared, &memex, &mut index, &mut watch)?;
-                settle_at = Some(Instant::now() + SETTLE);
+                settle_at = Some(Instant::now() + SETTLE_WAIT);
             }
             WatchEvent::Files(paths) => {
                 let changes = index.update(&memex, &paths)?;
                 tracing::debug!(?changes, "files of the memex changed");
-                settle_at = Some(Instant::now() + SETTLE);
+                settle_at = Some(Instant::now() + SETTLE_WAIT);
             }
         }
     }
@@ -152,7 +152,8 @@ fn look(
         return Err(IndexThreadExit::Gone);
     }
     let scan = watched_scan(memex, watch);
-    shared.now().watched = if watch.is_polling { WatchMethod::Polled } else { WatchMethod::Told };
+    shared.now().watched =
+        if watch.is_polling { WatchMethod::Polled } else { WatchMethod::Notified };
     let mut heed = |progress| {
         shared.set(IndexActivity::Reading(progress));
         !shared.bell.is_rung()
@@ -171,7 +172,7 @@ fn look(
 /// later is heard.
 fn watched_scan(memex: &MemexFolder, watch: &mut FolderWatch) -> FolderScan {
     let mut scan = memex.scan();
-    for _ in 0..LOOKS {
+    for _ in 0..MAX_SCANS_IN_A_ROW {
         if !watch.add(memex.root(), &scan.folders) {
             break;
         }

@@ -1,43 +1,43 @@
-//! Questions to `:target :context`, read from the payload of a request. Bounded by the limits of frames; what is said
-//! wrongly is answered with the key and what was expected.
+//! Questions to `:target :context`, read from the payload of a request. Bounded by the limits of frames; a field that
+//! is not understood is refused with its key and what was expected.
 
 use crate::{
     DateSpan, FocusRequest, MemexQuery, ObjectKind, ObjectReach, OutlineRequest, QueryCursor,
     StampKind, WallMinute,
 };
 use bridle_sexp::Value;
-use bridle_wire::OacpCode;
-use bridle_wire::oacp::{ErrorReply, MessagePath};
+
+use super::refusal::MemexRefusal;
 
 /// Log entries in one answer, unless said, and at most.
-const LOGS: usize = 20;
-const MAX_LOGS: usize = 100;
+const DEFAULT_LOG_ENTRIES: usize = 20;
+const MAX_LOG_ENTRIES: usize = 100;
 
 /// The last day that a date can have.
-const FOREVER: WallMinute = WallMinute(i64::MAX / 4);
+const LAST_MINUTE: WallMinute = WallMinute(i64::MAX / 4);
 
-/// What is asked.
+/// A question to the Memex.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MemexQuestion {
     /// Objects by what they are.
     Query(Box<MemexQuery>, SnippetChoice),
     /// Titles in order.
     Outline(OutlineRequest),
-    /// What stands around a point.
+    /// View around a point.
     Focus(FocusRequest),
     /// One object with its text.
     Object(String),
-    /// How it stands with the index.
+    /// Status of the index.
     Status,
-    /// Which skills there are.
+    /// List of skills.
     Skills,
     /// The text of one.
     SkillSource(String),
-    /// Where a path leads.
+    /// Target of a path.
     Resolve(String),
     /// The text of a file, by its path; asked for by the daemon itself.
     Source(String),
-    /// What went wrong in the daemon lately.
+    /// Latest records that the daemon wrote about itself.
     Logs(usize),
 }
 
@@ -49,11 +49,11 @@ pub enum SnippetChoice {
 }
 
 impl MemexQuestion {
-    /// What a payload asks.
+    /// Reads the question of a payload.
     ///
     /// # Errors
-    /// It is not understood: the key, and what was expected.
-    pub fn of(payload: &Value) -> Result<MemexQuestion, ErrorReply> {
+    /// A field is not understood: its key, and what was expected.
+    pub fn of(payload: &Value) -> Result<MemexQuestion, MemexRefusal> {
         let read = QuestionPayload(payload);
         let action = payload.get("action").and_then(Value::as_keyword).unwrap_or_default();
         match action.to_ascii_lowercase().as_str() {
@@ -65,10 +65,10 @@ impl MemexQuestion {
             "list-all-skills" => Ok(MemexQuestion::Skills),
             "get-skill-source" => read.needed("name").map(MemexQuestion::SkillSource),
             "resolve-path" => read.needed("path").map(MemexQuestion::Resolve),
-            "get-system-logs" => read
-                .count("limit")
-                .map(|limit| MemexQuestion::Logs(limit.unwrap_or(LOGS).clamp(1, MAX_LOGS))),
-            _ => Err(fault("action", "an action of `:context`")),
+            "get-system-logs" => read.count("limit").map(|limit| {
+                MemexQuestion::Logs(limit.unwrap_or(DEFAULT_LOG_ENTRIES).clamp(1, MAX_LOG_ENTRIES))
+            }),
+            _ => Err(field_refusal("action", "an action of `:context`")),
         }
     }
 }
@@ -78,7 +78,7 @@ impl MemexQuestion {
 struct QuestionPayload<'p>(&'p Value);
 
 impl QuestionPayload<'_> {
-    fn query(self) -> Result<MemexQuestion, ErrorReply> {
+    fn query(self) -> Result<MemexQuestion, MemexRefusal> {
         let snippets = match self.0.get("snippets").is_some_and(Value::is_nil) {
             true => SnippetChoice::Left,
             false => SnippetChoice::Shown,
@@ -87,20 +87,20 @@ impl QuestionPayload<'_> {
             None => None,
             Some(cursor) => Some(
                 QueryCursor::parse(&cursor)
-                    .ok_or_else(|| fault("cursor", "a cursor of a query"))?,
+                    .ok_or_else(|| field_refusal("cursor", "a cursor of a query"))?,
             ),
         };
         let done = match self.word("state", "`:open` or `:done`")?.as_deref() {
             None => None,
             Some("open") => Some(false),
             Some("done") => Some(true),
-            Some(_) => return Err(fault("state", "`:open` or `:done`")),
+            Some(_) => return Err(field_refusal("state", "`:open` or `:done`")),
         };
         let kind = match self.word("type", "`:heading` or `:file`")?.as_deref() {
             None => None,
             Some("heading" | "headline") => Some(ObjectKind::Heading),
             Some("file") => Some(ObjectKind::File),
-            Some(_) => return Err(fault("type", "`:heading` or `:file`")),
+            Some(_) => return Err(field_refusal("type", "`:heading` or `:file`")),
         };
         let query = MemexQuery {
             text: self.text("text")?,
@@ -120,7 +120,7 @@ impl QuestionPayload<'_> {
         Ok(MemexQuestion::Query(Box::new(query), snippets))
     }
 
-    fn outline(self) -> Result<OutlineRequest, ErrorReply> {
+    fn outline(self) -> Result<OutlineRequest, MemexRefusal> {
         Ok(OutlineRequest {
             under: self.text("under")?.unwrap_or_default(),
             depth: self.count("depth")?.map(|depth| depth as u64),
@@ -129,22 +129,22 @@ impl QuestionPayload<'_> {
         })
     }
 
-    fn focus(self) -> Result<FocusRequest, ErrorReply> {
+    fn focus(self) -> Result<FocusRequest, MemexRefusal> {
         let at = self.text("id")?.or(self.text("at")?).unwrap_or_default();
         Ok(FocusRequest { at, budget: self.count("budget")?.unwrap_or(0) })
     }
 
-    fn scope(self) -> Result<Option<ObjectReach>, ErrorReply> {
+    fn scope(self) -> Result<Option<ObjectReach>, MemexRefusal> {
         const EXPECTED: &str = "`:memex`, `:project` or `:session`";
         let Some(word) = self.word("scope", EXPECTED)? else { return Ok(None) };
-        ObjectReach::parse(&word).map(Some).ok_or_else(|| fault("scope", EXPECTED))
+        ObjectReach::parse(&word).map(Some).ok_or_else(|| field_refusal("scope", EXPECTED))
     }
 
-    fn dates(self) -> Result<Option<DateSpan>, ErrorReply> {
-        let moment = |key: &'static str| -> Result<Option<(WallMinute, bool)>, ErrorReply> {
+    fn dates(self) -> Result<Option<DateSpan>, MemexRefusal> {
+        let moment = |key: &'static str| -> Result<Option<(WallMinute, bool)>, MemexRefusal> {
             let Some(text) = self.text(key)? else { return Ok(None) };
             let read = WallMinute::parse(&text)
-                .ok_or_else(|| fault(key, "a date such as `2026-11-15`"))?;
+                .ok_or_else(|| field_refusal(key, "a date such as `2026-11-15`"))?;
             Ok(Some((read, text.trim().len() <= "2026-11-15".len())))
         };
         let (from, to) = (moment("from")?, moment("to")?);
@@ -155,19 +155,19 @@ impl QuestionPayload<'_> {
         for word in self.words("dates")? {
             let kind = StampKind::ALL.into_iter().find(|kind| kind.word() == word);
             kinds.push(kind.ok_or_else(|| {
-                fault("dates", "some of `:scheduled :deadline :closed :active :inactive`")
+                field_refusal("dates", "some of `:scheduled :deadline :closed :active :inactive`")
             })?);
         }
         Ok(Some(DateSpan {
             from: from.map_or(WallMinute(0), |(from, _)| from),
-            to: to.map_or(FOREVER, |(to, is_day)| if is_day { to.end_of_day() } else { to }),
+            to: to.map_or(LAST_MINUTE, |(to, is_day)| if is_day { to.end_of_day() } else { to }),
             kinds,
             warnings: !self.0.get("warning").is_some_and(Value::is_nil),
         }))
     }
 
     /// `:property ("KEY" "VALUE")`, `:property "KEY"`, and `:properties` with a list of such.
-    fn properties(self) -> Result<Vec<(String, Option<String>)>, ErrorReply> {
+    fn properties(self) -> Result<Vec<(String, Option<String>)>, MemexRefusal> {
         const EXPECTED: &str = "a name, or a list of a name and a value";
         let one = |value: &Value| match (value.as_str(), value.elements()) {
             (Some(key), _) => Some((key.to_owned(), None)),
@@ -179,34 +179,34 @@ impl QuestionPayload<'_> {
         };
         let mut all = Vec::new();
         if let Some(value) = self.0.get("property") {
-            all.push(one(value).ok_or_else(|| fault("property", EXPECTED))?);
+            all.push(one(value).ok_or_else(|| field_refusal("property", EXPECTED))?);
         }
         if let Some(values) = self.0.get("properties") {
-            let values = values.elements().ok_or_else(|| fault("properties", "a list"))?;
+            let values = values.elements().ok_or_else(|| field_refusal("properties", "a list"))?;
             for value in values {
-                all.push(one(value).ok_or_else(|| fault("properties", EXPECTED))?);
+                all.push(one(value).ok_or_else(|| field_refusal("properties", EXPECTED))?);
             }
         }
         Ok(all)
     }
 
-    fn needed(self, key: &'static str) -> Result<String, ErrorReply> {
-        self.text(key)?.ok_or_else(|| fault(key, "a string"))
+    fn needed(self, key: &'static str) -> Result<String, MemexRefusal> {
+        self.text(key)?.ok_or_else(|| field_refusal(key, "a string"))
     }
 
-    fn text(self, key: &'static str) -> Result<Option<String>, ErrorReply> {
+    fn text(self, key: &'static str) -> Result<Option<String>, MemexRefusal> {
         match self.0.get(key) {
             None => Ok(None),
             Some(value) if value.is_nil() => Ok(None),
             Some(value) => match value.as_str() {
                 Some(text) => Ok(Some(text.to_owned())),
-                None => Err(fault(key, "a string")),
+                None => Err(field_refusal(key, "a string")),
             },
         }
     }
 
     /// One string, or a list of them.
-    fn texts(self, key: &'static str) -> Result<Vec<String>, ErrorReply> {
+    fn texts(self, key: &'static str) -> Result<Vec<String>, MemexRefusal> {
         let Some(value) = self.0.get(key) else { return Ok(Vec::new()) };
         if let Some(text) = value.as_str() {
             return Ok(vec![text.to_owned()]);
@@ -215,24 +215,28 @@ impl QuestionPayload<'_> {
             value.elements().map(|all| all.iter().map(Value::as_str).collect::<Option<Vec<_>>>());
         match texts.flatten() {
             Some(texts) => Ok(texts.into_iter().map(str::to_owned).collect()),
-            None => Err(fault(key, "a string or a list of strings")),
+            None => Err(field_refusal(key, "a string or a list of strings")),
         }
     }
 
     /// A keyword or a string, in lower case.
-    fn word(self, key: &'static str, expected: &'static str) -> Result<Option<String>, ErrorReply> {
+    fn word(
+        self,
+        key: &'static str,
+        expected: &'static str,
+    ) -> Result<Option<String>, MemexRefusal> {
         let Some(value) = self.0.get(key).filter(|value| !value.is_nil()) else { return Ok(None) };
         let word = value.as_keyword().or_else(|| value.as_str());
-        word.map(|word| Some(word.to_ascii_lowercase())).ok_or_else(|| fault(key, expected))
+        word.map(|word| Some(word.to_ascii_lowercase())).ok_or_else(|| field_refusal(key, expected))
     }
 
-    fn words(self, key: &'static str) -> Result<Vec<String>, ErrorReply> {
+    fn words(self, key: &'static str) -> Result<Vec<String>, MemexRefusal> {
         let Some(value) = self.0.get(key).filter(|value| !value.is_nil()) else {
             return Ok(Vec::new());
         };
         let one = |value: &Value| {
             let word = value.as_keyword().or_else(|| value.as_str());
-            word.map(str::to_ascii_lowercase).ok_or_else(|| fault(key, "keywords"))
+            word.map(str::to_ascii_lowercase).ok_or_else(|| field_refusal(key, "keywords"))
         };
         match value.elements() {
             Some(values) => values.iter().map(one).collect(),
@@ -240,17 +244,13 @@ impl QuestionPayload<'_> {
         }
     }
 
-    fn count(self, key: &'static str) -> Result<Option<usize>, ErrorReply> {
+    fn count(self, key: &'static str) -> Result<Option<usize>, MemexRefusal> {
         let Some(value) = self.0.get(key).filter(|value| !value.is_nil()) else { return Ok(None) };
         let count = value.as_i64().and_then(|count| usize::try_from(count).ok());
-        count.map(Some).ok_or_else(|| fault(key, "a number that is not negative"))
+        count.map(Some).ok_or_else(|| field_refusal(key, "a number that is not negative"))
     }
 }
 
-fn fault(key: &'static str, expected: &str) -> ErrorReply {
-    let path = MessagePath::of(&["payload", key]);
-    ErrorReply {
-        path,
-        ..ErrorReply::because(OacpCode::InvalidValue, format!("expected {expected}"))
-    }
+fn field_refusal(key: &'static str, expected: &str) -> MemexRefusal {
+    MemexRefusal::Field { key, expected: expected.to_owned() }
 }

@@ -1,8 +1,8 @@
-//! What the user writes becomes versions, too: files that changed are shown to the past of the memory, each when
-//! its time has come. Called by the librarian's thread between two changes.
+//! Queue of files that other programs changed: each becomes a version of the memory when its time has come. Called by
+//! the index thread between two changes.
 //!
-//! What comes often is kept less often, what is large less often still, and never more than so much at a time: whoever
-//! waits for an edit, or for the disk, does not notice. The last of several versions always gets there.
+//! A file that changes often is kept less often, a large one less often still, and never more than so much at a time:
+//! nobody who waits for an edit, or for the disk, notices. The last of several versions always gets there.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -16,32 +16,32 @@ use crate::{MemexFolder, MemexIndex, is_in_clear};
 use super::MemexShared;
 
 /// Least time between two versions of a file that others write.
-const GAP: Duration = Duration::from_secs(1);
+const MIN_VERSION_INTERVAL: Duration = Duration::from_secs(1);
 
 /// For each of so many bytes of a file it is a second more.
-const BYTES_A_SECOND: u64 = 16 << 10;
+const READ_BYTES_PER_SECOND: u64 = 16 << 10;
 
 /// Files that are looked at in one transaction, and in one step; bytes after which a step ends.
-const TOGETHER: usize = 8;
+const MAX_FILES_AT_ONCE: usize = 8;
 const STEP_FILES: usize = 64;
 const STEP_BYTES: u64 = 1 << 20;
 
 /// Time between two steps.
-const PAUSE: Duration = Duration::from_millis(50);
+const STEP_PAUSE: Duration = Duration::from_millis(50);
 
 /// Bytes of the past from which on only what bridle itself changes is kept.
-const MAX_PAST: u64 = 4 << 30;
+const MAX_VERSIONS_BYTES: u64 = 4 << 30;
 
 /// Files whose versions are to be kept.
 pub(super) struct VersionQueue<'s> {
     shared: &'s MemexShared,
     memex: Arc<MemexFolder>,
     past: Option<Arc<MemoryStore>>,
-    /// When each may be looked at.
+    /// Time at which each file may be looked at.
     waiting: BTreeMap<String, Instant>,
-    /// When those that were kept lately may be kept again.
+    /// Time at which a file that was kept lately may be kept again.
     resting: HashMap<String, Instant>,
-    /// When the next step may be.
+    /// Time of the next step.
     next: Instant,
     /// Whether it was told that the past is full.
     is_told: bool,
@@ -94,7 +94,7 @@ impl<'s> VersionQueue<'s> {
         }
     }
 
-    /// How long until there is something to do; `None` when there is nothing.
+    /// Returns the wait until there is something to do; `None` when there is nothing.
     pub(super) fn wait(&self) -> Option<Duration> {
         let due = self.waiting.values().min()?;
         Some((*due).max(self.next).saturating_duration_since(Instant::now()))
@@ -111,13 +111,13 @@ impl<'s> VersionQueue<'s> {
         let due = self.waiting.iter().filter(|(_, due)| **due <= now);
         let due: Vec<String> = due.take(STEP_FILES).map(|(path, _)| path.clone()).collect();
         let mut bytes = 0;
-        for some in due.chunks(TOGETHER) {
+        for some in due.chunks(MAX_FILES_AT_ONCE) {
             if bytes >= STEP_BYTES {
                 break;
             }
             bytes += self.keep(&past, some, now);
         }
-        self.next = Instant::now() + PAUSE;
+        self.next = Instant::now() + STEP_PAUSE;
     }
 
     /// Keeps files together; returns their bytes.
@@ -155,7 +155,8 @@ impl<'s> VersionQueue<'s> {
         for (path, noticed) in named.iter().zip(noticed) {
             if let NoticedChange::News(bytes) = noticed {
                 all += bytes;
-                let rest = GAP + Duration::from_secs(bytes / BYTES_A_SECOND);
+                let rest =
+                    MIN_VERSION_INTERVAL + Duration::from_secs(bytes / READ_BYTES_PER_SECOND);
                 self.resting.insert(path.as_str().to_owned(), now + rest);
             }
         }
@@ -173,7 +174,7 @@ impl<'s> VersionQueue<'s> {
             _ if was_told => {}
             Err(error) => tracing::warn!(%error, "the size of the past of the memory is not known"),
             Ok(_) if is_full => tracing::warn!(
-                most = MAX_PAST,
+                most = MAX_VERSIONS_BYTES,
                 "the past of the memory is full: only bridle's own changes are kept from now on"
             ),
             Ok(_) => {}
@@ -188,19 +189,19 @@ impl<'s> VersionQueue<'s> {
 /// Whether a past of this size takes in no more. One that cannot be looked at is not full: whether something can be
 /// kept shows when it is.
 fn is_over(size: &std::io::Result<u64>) -> bool {
-    size.as_ref().is_ok_and(|size| *size > MAX_PAST)
+    size.as_ref().is_ok_and(|size| *size > MAX_VERSIONS_BYTES)
 }
 
 #[cfg(test)]
 mod tests {
     use std::io::{Error, ErrorKind};
 
-    use super::{MAX_PAST, is_over};
+    use super::{MAX_VERSIONS_BYTES, is_over};
 
     #[test]
     fn a_past_that_cannot_be_looked_at_is_not_full() {
-        assert!(is_over(&Ok(MAX_PAST + 1)));
-        assert!(!is_over(&Ok(MAX_PAST)));
+        assert!(is_over(&Ok(MAX_VERSIONS_BYTES + 1)));
+        assert!(!is_over(&Ok(MAX_VERSIONS_BYTES)));
         assert!(!is_over(&Err(Error::from(ErrorKind::PermissionDenied))));
     }
 }

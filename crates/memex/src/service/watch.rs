@@ -1,6 +1,6 @@
-//! Hearing of changes: which files, or that everything must be looked at again. On Linux the system tells (inotify),
-//! folder by folder, since only those are watched that are read; where it does not, or has no room for so many, the
-//! folder is looked at every few seconds.
+//! News of changes in the folder: names of files, or that everything must be read again. On Linux inotify tells,
+//! folder by folder, since only folders that are read are watched; where there is no inotify, or no room for so many
+//! folders, the folder is polled every few seconds.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -10,28 +10,28 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 /// Quiet time behind a change before it is read: editors write in several steps.
-const QUIET: Duration = Duration::from_millis(10);
+const QUIET_WAIT: Duration = Duration::from_millis(10);
 
 /// Longest time for which a change waits for quiet.
-const PATIENCE: Duration = Duration::from_millis(40);
+const MAX_QUIET_WAIT: Duration = Duration::from_millis(40);
 
-/// How the folder is watched.
+/// Settings of the watch on the folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct WatchState {
+pub struct WatchSettings {
     /// Most folders that the system is asked to tell about; with more, the folder is looked at again and again.
     pub folders: usize,
-    /// How often it is looked at then.
+    /// Interval between two polls.
     pub every: Duration,
 }
 
-impl Default for WatchState {
-    fn default() -> WatchState {
-        WatchState { folders: 65_536, every: Duration::from_secs(5) }
+impl Default for WatchSettings {
+    fn default() -> WatchSettings {
+        WatchSettings { folders: 65_536, every: Duration::from_secs(5) }
     }
 }
 
 /// Changed files over which everything is looked at instead.
-const MAX_CHANGED: usize = 4096;
+const MAX_CHANGED_FILES: usize = 4096;
 
 /// The word to stop, which a thread that waits can hear.
 pub(super) struct StopBell(OwnedFd, OwnedFd);
@@ -60,7 +60,7 @@ impl StopBell {
     }
 }
 
-/// Which of them have something to say; `None` for none of them within the time.
+/// Waits for the first of these descriptors; `None` when none is ready within the time.
 fn ready(fds: &mut [PollFd<'_>], most: Option<Duration>) -> Option<Vec<bool>> {
     let most = most.and_then(|most| Timespec::try_from(most).ok());
     match poll(fds, most.as_ref()) {
@@ -69,7 +69,7 @@ fn ready(fds: &mut [PollFd<'_>], most: Option<Duration>) -> Option<Vec<bool>> {
     }
 }
 
-/// What was heard.
+/// News from the watched folder.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum WatchEvent {
     /// These files changed, came or went.
@@ -101,31 +101,33 @@ impl GatheredChanges {
         self.last = Some(now);
     }
 
-    /// How long to wait for more; `None` when there is nothing yet.
+    /// Returns the wait for more news; `None` when there is none yet.
     fn wait(&self) -> Option<Duration> {
         let (first, last) = (self.first?, self.last?);
-        let until = (last + QUIET).min(first + PATIENCE);
+        let until = (last + QUIET_WAIT).min(first + MAX_QUIET_WAIT);
         Some(until.saturating_duration_since(Instant::now()))
     }
 
-    fn heard(self) -> WatchEvent {
+    fn into_event(self) -> WatchEvent {
         match self {
             GatheredChanges { gone: true, .. } => WatchEvent::Gone,
             GatheredChanges { anything: true, .. } => WatchEvent::Anything,
-            GatheredChanges { files, .. } if files.len() > MAX_CHANGED => WatchEvent::Anything,
+            GatheredChanges { files, .. } if files.len() > MAX_CHANGED_FILES => {
+                WatchEvent::Anything
+            }
             GatheredChanges { files, .. } => WatchEvent::Files(files.into_iter().collect()),
         }
     }
 }
 
 #[cfg(target_os = "linux")]
-pub(super) use self::told::FolderWatch;
+pub(super) use self::inotify::FolderWatch;
 
 #[cfg(not(target_os = "linux"))]
-pub(super) use self::polled::Watch;
+pub(super) use self::polled::FolderWatch;
 
 #[cfg(target_os = "linux")]
-mod told {
+mod inotify {
     //! The system tells.
 
     use std::collections::{HashMap, HashSet};
@@ -139,7 +141,7 @@ mod told {
     use super::io;
     use super::{
         Duration, GatheredChanges, Instant, OwnedFd, PollFd, PollFlags, StopBell, WatchEvent,
-        WatchState, ready,
+        WatchSettings, ready,
     };
 
     /// Bytes of events that are taken at once.
@@ -156,16 +158,19 @@ mod told {
         paths: HashSet<String>,
         /// The folder above the top, and the name of the top in it.
         above: Option<(i32, OsString)>,
-        watching: WatchState,
+        watching: WatchSettings,
         /// Whether the system had no room for all of them.
         pub(in super::super) is_polling: bool,
-        /// When everything was looked at last, if that is what has to be done.
+        /// Time of the last full scan, if the folder is polled.
         polled: Instant,
     }
 
     impl FolderWatch {
         /// Watches the place of the top: while somebody holds it open, the system does not tell that it went.
-        pub(in super::super) fn new(root: &Path, watching: WatchState) -> io::Result<FolderWatch> {
+        pub(in super::super) fn new(
+            root: &Path,
+            watching: WatchSettings,
+        ) -> io::Result<FolderWatch> {
             let events = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK)?;
             let (folders, paths) = (HashMap::new(), HashSet::new());
             let mut watch = FolderWatch {
@@ -248,14 +253,14 @@ mod told {
             loop {
                 let quiet = gathered.wait();
                 if quiet == Some(Duration::ZERO) {
-                    return gathered.heard();
+                    return gathered.into_event();
                 }
                 let mut fds =
                     [PollFd::new(&bell.0, PollFlags::IN), PollFd::new(&self.events, PollFlags::IN)];
                 match (ready(&mut fds, quiet.or(most)).as_deref(), quiet) {
                     (Some([true, _]), _) => return WatchEvent::Stop,
                     (Some(_), _) => self.take(&mut gathered),
-                    (None, Some(_)) => return gathered.heard(),
+                    (None, Some(_)) => return gathered.into_event(),
                     (None, None)
                         if self.is_polling && self.polled.elapsed() >= self.watching.every =>
                     {
@@ -328,17 +333,17 @@ mod polled {
     use std::io;
     use std::path::Path;
 
-    use super::{Duration, Heard, Instant, StopBell, WatchState};
+    use super::{Duration, Instant, StopBell, WatchEvent, WatchSettings};
 
     /// Nothing is watched.
-    pub(in super::super) struct Watch {
-        watching: WatchState,
+    pub(in super::super) struct FolderWatch {
+        watching: WatchSettings,
         pub(in super::super) is_polling: bool,
         polled: Instant,
     }
 
     impl FolderWatch {
-        pub(in super::super) fn new(_: &Path, watching: WatchState) -> io::Result<FolderWatch> {
+        pub(in super::super) fn new(_: &Path, watching: WatchSettings) -> io::Result<FolderWatch> {
             Ok(FolderWatch { watching, is_polling: true, polled: Instant::now() })
         }
 

@@ -10,7 +10,9 @@ use super::error::MemoryError;
 use super::file_place::FileSpot;
 use super::file_swap::{AdjacentFile, SwapLeftover, SwapResult};
 use super::history::{self, ChangeEnd, LabeledVersion, VersionFilter, VersionId, VersionOrigin};
-use super::{ChangeCause, FileChange, FilePath, MemoryStore, RecordHash, TEMPORARY, hash_bytes};
+use super::{
+    ChangeCause, FileChange, FilePath, MemoryStore, RecordHash, TEMPORARY_PREFIX, hash_bytes,
+};
 use bridle_record::cipher;
 use bridle_record::fault;
 
@@ -21,7 +23,7 @@ pub struct WrittenFile {
     pub version: VersionId,
 }
 
-/// What became of the changes that follow from a record.
+/// Outcome of the changes that follow from a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChangeOutcome {
     /// All of these files were written.
@@ -97,12 +99,16 @@ impl MemoryStore {
         Ok(!changes.is_empty())
     }
 
-    /// What became of the changes that were to be made to these files for a record: each is made once.
-    /// `memory.db` knows by now, also of those that a crash interrupted.
+    /// Returns the outcome of the changes to these files that follow from a record. Each is made once; `memory.db`
+    /// knows, also of changes that a crash interrupted.
     ///
     /// # Errors
     /// The past cannot be read.
-    pub fn told(&self, record: u64, files: &[FilePath]) -> Result<ChangeOutcome, MemoryError> {
+    pub fn outcome_of(
+        &self,
+        record: u64,
+        files: &[FilePath],
+    ) -> Result<ChangeOutcome, MemoryError> {
         let done = done(&self.lock(), Some(record))?;
         let is_done = files.iter().all(|path| done.contains(path));
         Ok(if is_done { ChangeOutcome::Done } else { ChangeOutcome::NotDone })
@@ -285,7 +291,8 @@ impl MemoryStore {
         Ok(history::cleared(&connection)?)
     }
 
-    /// What lies beside is the new text until it has changed places with the old one.
+    /// Tells how an interrupted change ended: the file beside is the new text until it has changed places with the
+    /// old one.
     fn ended(
         &self,
         connection: &Connection,
@@ -321,7 +328,7 @@ impl MemoryStore {
 /// A name to lie beside a file under, which nothing else has.
 pub(super) fn label() -> Result<String, MemoryError> {
     let random: [u8; 8] = cipher::random()?;
-    Ok(format!("{TEMPORARY}{:016x}", u64::from_le_bytes(random)))
+    Ok(format!("{TEMPORARY_PREFIX}{:016x}", u64::from_le_bytes(random)))
 }
 
 /// Files that were written for a record.

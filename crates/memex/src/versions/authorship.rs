@@ -41,9 +41,9 @@ impl MemoryPreview {
         let gone: Vec<usize> = gone.into_iter().flat_map(|it| it.old).collect();
         let lines = diff::lines(&now);
         let mut trace = LineTrace::new(&lines, &gone);
-        let wanted = VersionFilter { path: Some(change.path.clone()), ..VersionFilter::default() };
+        let filter = VersionFilter { path: Some(change.path.clone()), ..VersionFilter::default() };
         let mut text = now.clone();
-        for version in self.past().list(&wanted, MAX_VERSIONS_FOLLOWED)? {
+        for version in self.past().list(&filter, MAX_VERSIONS_FOLLOWED)? {
             if trace.is_over() {
                 break;
             }
@@ -72,7 +72,7 @@ impl MemoryPreview {
     }
 }
 
-/// Where the lines come from that came with a version.
+/// Source of the lines that came with a version.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum LineSource {
     /// Written by the user.

@@ -10,12 +10,12 @@ use bridle_record::StoreError;
 use bridle_record::database::{count, int};
 
 /// Differences that may build on each other: reading a version applies so many at most.
-const MAX_CHAIN: i64 = 32;
+const MAX_DELTA_CHAIN: i64 = 32;
 
 /// A difference is kept if it has at most one in so many of the bytes: else it saves too little.
-const WORTH: usize = 4;
+const MIN_DELTA_GAIN: usize = 4;
 
-pub(super) const TABLE: &str = "
+pub(super) const BLOB_TABLE: &str = "
 CREATE TABLE blob (
   hash      BLOB PRIMARY KEY NOT NULL,
   base      BLOB,                        -- hash of what it differs from; NULL: nothing
@@ -73,13 +73,13 @@ fn difference(
         .prepare_cached(sql)?
         .query_row([&base.as_bytes()[..]], |row| row.get(0))
         .optional()?;
-    let Some(chain) = chain.filter(|chain| *chain < MAX_CHAIN) else { return Ok(None) };
+    let Some(chain) = chain.filter(|chain| *chain < MAX_DELTA_CHAIN) else { return Ok(None) };
     let old = get(connection, base)?;
     let most = old.len().min(bytes.len());
     let head = old.iter().zip(bytes).take_while(|(a, b)| a == b).count();
     let ends = old.iter().rev().zip(bytes.iter().rev());
     let tail = ends.take(most - head).take_while(|(a, b)| a == b).count();
-    let is_small = (bytes.len() - head - tail) * WORTH <= bytes.len();
+    let is_small = (bytes.len() - head - tail) * MIN_DELTA_GAIN <= bytes.len();
     Ok(is_small.then_some(BlobDelta { base, head, tail, chain: chain + 1 }))
 }
 
@@ -88,16 +88,16 @@ pub(super) fn get(connection: &Connection, hash: RecordHash) -> Result<Vec<u8>, 
     let sql = "SELECT base, head, tail, bytes FROM blob WHERE hash = ?1";
     let mut statement = connection.prepare_cached(sql)?;
     let (mut layers, mut next) = (Vec::new(), Some(hash));
-    while let Some(wanted) = next {
-        let row = statement.query_row([&wanted.as_bytes()[..]], |row| {
+    while let Some(address) = next {
+        let row = statement.query_row([&address.as_bytes()[..]], |row| {
             let base: Option<[u8; 32]> = row.get(0)?;
             let (head, tail): (i64, i64) = (row.get(1)?, row.get(2)?);
             Ok((base.map(RecordHash::from), count(head), count(tail), row.get::<_, Vec<u8>>(3)?))
         });
-        let (base, head, tail, bytes) = row.optional()?.ok_or_else(|| lost(wanted))?;
+        let (base, head, tail, bytes) = row.optional()?.ok_or_else(|| lost(address))?;
         layers.push((head, tail, bytes));
         next = base;
-        if layers.len() > usize::try_from(MAX_CHAIN).unwrap_or(usize::MAX) + 1 {
+        if layers.len() > usize::try_from(MAX_DELTA_CHAIN).unwrap_or(usize::MAX) + 1 {
             return Err(lost(hash));
         }
     }

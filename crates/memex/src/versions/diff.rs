@@ -6,14 +6,14 @@ use std::ops::Range;
 
 /// Lines that may differ before the shortest edit is no longer looked for, which takes quadratic room: then
 /// lines that each text has once hold the texts together, and between two of those it is looked for again.
-const MAX_DISTANCE: usize = 1500;
+const MAX_EDIT_DISTANCE: usize = 1500;
 
-/// The same between two lines that hold such texts together: so that all of them together take a time that
-/// grows with the text alone.
-const MAX_BETWEEN: usize = 256;
+/// Most lines between two unique common lines that are compared one by one: so that the time grows with the text
+/// alone.
+const MAX_EDIT_DISTANCE_BETWEEN: usize = 256;
 
 /// Lines shown before and behind a change, as `diff -u` does.
-const CONTEXT: usize = 3;
+const CONTEXT_LINES: usize = 3;
 
 /// Lines put in the place of others; counted from 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,7 +29,7 @@ pub(super) fn lines(text: &[u8]) -> Vec<&[u8]> {
     text.split_inclusive(|byte| *byte == b'\n').collect()
 }
 
-/// What differs between two texts: few changes, in order, at least one common line apart.
+/// Compares two texts by lines. Returns few changes, in order, at least one common line apart.
 #[must_use]
 pub fn changes(old: &[u8], new: &[u8]) -> Vec<LineChange> {
     between(&lines(old), &lines(new))
@@ -51,7 +51,7 @@ pub(super) fn between<'t>(old: &[&'t [u8]], new: &[&'t [u8]]) -> Vec<LineChange>
     };
     let old: Vec<usize> = old.iter().map(&mut number).collect();
     let new: Vec<usize> = new.iter().map(&mut number).collect();
-    let same = common(&old, &new, MAX_DISTANCE).unwrap_or_else(|| anchored(&old, &new));
+    let same = common(&old, &new, MAX_EDIT_DISTANCE).unwrap_or_else(|| anchored(&old, &new));
     let found = gaps(&same, &old, &new);
     let moved = |range: Range<usize>| range.start + head..range.end + head;
     let moved = |change: LineChange| LineChange { old: moved(change.old), new: moved(change.new) };
@@ -90,7 +90,7 @@ fn anchored(old: &[usize], new: &[usize]) -> Vec<(usize, usize)> {
     let mut pairs = Vec::new();
     let (mut a, mut b) = (0, 0);
     for (x, y) in in_order(&unique(old, new)).into_iter().chain([(old.len(), new.len())]) {
-        let between = common(&old[a..x], &new[b..y], MAX_BETWEEN).unwrap_or_default();
+        let between = common(&old[a..x], &new[b..y], MAX_EDIT_DISTANCE_BETWEEN).unwrap_or_default();
         pairs.extend(between.into_iter().map(|(i, j)| (a + i, b + j)));
         if x < old.len() {
             pairs.push((x, y));
@@ -100,7 +100,7 @@ fn anchored(old: &[usize], new: &[usize]) -> Vec<(usize, usize)> {
     pairs
 }
 
-/// Where the lines stand that both texts have exactly once, in the order of the old one.
+/// Returns the places of the lines that both texts have exactly once, in the order of the old one.
 fn unique(old: &[usize], new: &[usize]) -> Vec<(usize, usize)> {
     let places = |text: &[usize]| -> HashMap<usize, Option<usize>> {
         let mut found = HashMap::new();
@@ -161,7 +161,7 @@ fn back(steps: &[Vec<isize>], mut x: isize, mut y: isize) -> Vec<(usize, usize)>
     pairs
 }
 
-/// What lies between common lines.
+/// Returns the changes between common lines.
 fn gaps(same: &[(usize, usize)], old: &[usize], new: &[usize]) -> Vec<LineChange> {
     let (mut found, mut a, mut b) = (Vec::new(), 0, 0);
     for &(x, y) in same.iter().chain([&(old.len(), new.len())]) {
@@ -190,7 +190,9 @@ pub fn unified(name: &str, old: Option<&[u8]>, new: Option<&[u8]>) -> Vec<u8> {
     for change in found {
         match near.last_mut() {
             Some(hunk)
-                if hunk.last().is_some_and(|l| change.old.start <= l.old.end + 2 * CONTEXT) =>
+                if hunk
+                    .last()
+                    .is_some_and(|l| change.old.start <= l.old.end + 2 * CONTEXT_LINES) =>
             {
                 hunk.push(change);
             }
@@ -203,8 +205,8 @@ pub fn unified(name: &str, old: Option<&[u8]>, new: Option<&[u8]>) -> Vec<u8> {
 
 fn write(hunk: &[LineChange], old: &[&[u8]], new: &[&[u8]], out: &mut Vec<u8>) {
     let (Some(first), Some(last)) = (hunk.first(), hunk.last()) else { return };
-    let before = first.old.start.min(CONTEXT);
-    let behind = (old.len() - last.old.end).min(CONTEXT);
+    let before = first.old.start.min(CONTEXT_LINES);
+    let behind = (old.len() - last.old.end).min(CONTEXT_LINES);
     let (a, b) = (first.old.start - before, first.new.start - before);
     let (olds, news) = (last.old.end + behind - a, last.new.end + behind - b);
     let start = |count: usize, first: usize| if count == 0 { first } else { first + 1 };

@@ -3,11 +3,11 @@
 use std::io;
 use std::path::PathBuf;
 
-use super::MAX_FILE;
+use super::MAX_MEMORY_FILE_BYTES;
 use super::merge::MergeConflict;
 use super::path::FilePath;
 
-/// What stands in the way.
+/// Reason why a file is not read or changed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum MemoryError {
@@ -16,7 +16,7 @@ pub enum MemoryError {
     Root {
         /// The folder.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the system.
         #[source]
         source: io::Error,
     },
@@ -32,19 +32,19 @@ pub enum MemoryError {
         /// The file.
         path: FilePath,
     },
-    /// It is a folder, a pipe, a device or a socket.
+    /// The path is a folder, a pipe, a device or a socket.
     #[error("`{path}` is no plain file")]
     NotPlain {
         /// The file.
         path: FilePath,
     },
-    /// It is too large.
-    #[error("`{path}` has more than {MAX_FILE} bytes")]
+    /// The file is too large.
+    #[error("`{path}` has more than {MAX_MEMORY_FILE_BYTES} bytes")]
     TooLarge {
         /// The file.
         path: FilePath,
     },
-    /// It is not what it was when the change was made up.
+    /// The file is not what it was when the change was made up.
     #[error("`{path}` has changed meanwhile; look at it again")]
     Changed {
         /// The file.
@@ -63,7 +63,7 @@ pub enum MemoryError {
     Locked {
         /// The file.
         path: FilePath,
-        /// Who, as the lock says.
+        /// Holder, as the lock names it.
         by: Box<str>,
     },
     /// A shell has unsaved changes in it.
@@ -74,7 +74,7 @@ pub enum MemoryError {
         /// The shell.
         by: Box<str>,
     },
-    /// Something in it is to be encrypted and is not: every version is kept, and that is not to be.
+    /// Text in the file is to be encrypted and is not. Every version is kept, and such text must not be.
     #[error(
         "`{path}` has text in the clear below a `:crypt:` heading, and bridle keeps every version of what it changes; \
          encrypt it first (`M-x org-encrypt-entries`)"
@@ -83,13 +83,13 @@ pub enum MemoryError {
         /// The file.
         path: FilePath,
     },
-    /// It is among what is never written: policies, configuration, state.
+    /// The path is among those that are never written: policies, configuration, state.
     #[error("`{path}` is protected and never written by bridle")]
     Protected {
         /// The file.
         path: FilePath,
     },
-    /// What is to be taken back, and what was written since, are about the same lines.
+    /// The change to be undone and a later one are about the same lines.
     #[error("{} with what was written since", counted(.0.len(), "place conflicts", "places conflict"))]
     Conflicts(Vec<MergeConflict>),
     /// Nothing that was done for that record is known.
@@ -129,7 +129,7 @@ pub enum MemoryError {
     Partly {
         /// One that was written.
         path: FilePath,
-        /// Why the others were not.
+        /// Reason why the other files were not changed.
         #[source]
         source: Box<MemoryError>,
     },
@@ -138,7 +138,7 @@ pub enum MemoryError {
     Io {
         /// The file.
         path: FilePath,
-        /// What it said.
+        /// Error of the system.
         #[source]
         source: io::Error,
     },

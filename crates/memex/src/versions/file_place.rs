@@ -16,14 +16,14 @@ use rustix::io::Errno;
 
 use super::error::MemoryError;
 use super::path::FilePath;
-use super::snapshot::MAX_FILES;
-use super::{SeenContent, TEMPORARY, file_swap};
+use super::snapshot::MAX_SNAPSHOT_FILES;
+use super::{SeenContent, TEMPORARY_PREFIX, file_swap};
 
 /// Links that are followed on the way to one file.
-const MAX_LINKS: usize = 16;
+const MAX_FOLLOWED_LINKS: usize = 16;
 
 /// Folders below each other that are looked into when all files are listed.
-const MAX_DEPTH: usize = 64;
+const MAX_FOLDER_DEPTH: usize = 64;
 
 /// The folder of the user's files. It is opened anew for every walk: one that was moved away and has another
 /// in its place is no longer the user's memory, and who holds a folder open keeps the system from telling
@@ -32,7 +32,7 @@ pub(super) struct RootFolder {
     path: PathBuf,
 }
 
-/// Where a file is, or would be.
+/// Place of a file that exists or would be made.
 pub(super) struct FileSpot {
     /// Its folder.
     pub(super) folder: OwnedFd,
@@ -66,7 +66,7 @@ impl RootFolder {
         &self.path
     }
 
-    /// What a file holds now; `None` if it does not exist.
+    /// Reads a file; `None` if it does not exist.
     pub(super) fn read(&self, path: &FilePath) -> Result<Option<SeenContent>, MemoryError> {
         match self.find(path) {
             Err(MemoryError::NoFolder { .. }) => Ok(None),
@@ -114,13 +114,13 @@ impl RootFolder {
                     continue;
                 }
                 let path = entry.path();
-                if kind.is_dir() && depth < MAX_DEPTH {
+                if kind.is_dir() && depth < MAX_FOLDER_DEPTH {
                     folders.push((path, depth + 1));
                 } else if kind.is_file() && is_org(&path) {
                     let below = path.strip_prefix(&self.path).ok().and_then(Path::to_str);
                     files.extend(below.and_then(FilePath::parse));
-                    if files.len() > MAX_FILES {
-                        return Err(MemoryError::TooManyFiles(MAX_FILES));
+                    if files.len() > MAX_SNAPSHOT_FILES {
+                        return Err(MemoryError::TooManyFiles(MAX_SNAPSHOT_FILES));
                     }
                 }
             }
@@ -183,7 +183,7 @@ impl PathWalk<'_> {
     /// Puts what a link says in its place.
     fn follow(&mut self, name: &OsStr) -> Result<(), MemoryError> {
         self.links += 1;
-        if self.links > MAX_LINKS {
+        if self.links > MAX_FOLLOWED_LINKS {
             return Err(self.outside());
         }
         let target =
@@ -218,7 +218,7 @@ impl PathWalk<'_> {
         let folders = self.taken.iter().map(|(name, _)| name.as_os_str());
         let real: PathBuf = folders.chain([name.as_os_str()]).collect();
         let real = real.to_str().and_then(FilePath::parse).ok_or_else(|| self.outside())?;
-        if name.as_bytes().starts_with(TEMPORARY.as_bytes()) {
+        if name.as_bytes().starts_with(TEMPORARY_PREFIX.as_bytes()) {
             return Err(self.outside());
         }
         let failed = MemoryError::io(self.asked);

@@ -21,20 +21,20 @@ use rustix::io::Errno;
 
 use super::error::MemoryError;
 use super::file_place::FileSpot;
-use super::{FilePath, MAX_FILE, SeenContent, writers};
+use super::{FilePath, MAX_MEMORY_FILE_BYTES, SeenContent, writers};
 use bridle_record::RecordHash;
 use bridle_record::fault;
 
-/// How often a file is read again that changes while it is read.
-const READINGS: usize = 5;
+/// Readings of a file that changes while it is read.
+const MAX_READINGS: usize = 5;
 
-/// What a file holds now.
+/// Reads the file at a place.
 pub(super) fn read(spot: &FileSpot) -> Result<Option<SeenContent>, MemoryError> {
     Ok(look(spot, &spot.name)?.map(|(seen, _)| seen))
 }
 
 fn look(spot: &FileSpot, name: &OsString) -> Result<Option<(SeenContent, Stat)>, MemoryError> {
-    for _ in 0..READINGS {
+    for _ in 0..MAX_READINGS {
         let Some(file) = open(spot, name)? else { return Ok(None) };
         if let Some(read) = read_open(&spot.asked, &file)? {
             return Ok(Some(read));
@@ -55,8 +55,7 @@ fn open(spot: &FileSpot, name: &OsString) -> Result<Option<OwnedFd>, MemoryError
     }
 }
 
-/// What an open file holds, from its beginning; `None` if it was written while it was read. The path is for
-/// messages.
+/// Reads an open file from its beginning; `None` if it was written meanwhile. The path is for messages.
 pub(super) fn read_open(
     path: &FilePath,
     file: &OwnedFd,
@@ -68,10 +67,10 @@ pub(super) fn read_open(
     }
     seek(file, SeekFrom::Start(0)).map_err(&failed)?;
     let own = file.try_clone().map_err(|source| io(path, source))?;
-    let mut own = std::fs::File::from(own).take(MAX_FILE + 1);
+    let mut own = std::fs::File::from(own).take(MAX_MEMORY_FILE_BYTES + 1);
     let mut bytes = Vec::new();
     own.read_to_end(&mut bytes).map_err(|source| io(path, source))?;
-    if bytes.len() as u64 > MAX_FILE {
+    if bytes.len() as u64 > MAX_MEMORY_FILE_BYTES {
         return Err(MemoryError::TooLarge { path: path.clone() });
     }
     let after = fstat(file).map_err(&failed)?;
@@ -83,7 +82,7 @@ pub(super) fn read_open(
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct WriteStamp {
     size: i64,
-    /// When it was written, in nanoseconds since 1970.
+    /// Time of the last write, in nanoseconds since 1970.
     pub(super) written: i128,
     number: u64,
 }
@@ -94,8 +93,8 @@ impl WriteStamp {
         Self { size: stat.st_size, written, number: stat.st_ino }
     }
 
-    /// The same, if the clock of the file has gone on since it was written: only then will another write
-    /// change it for certain.
+    /// Returns the trace if the clock of the file has gone on since the last write: only then is another write
+    /// certain to change it.
     pub(super) fn if_sure(stat: &Stat) -> Option<Self> {
         let stamp = Self::of(stat);
         (stamp.written < nanoseconds(stat.st_ctime, stat.st_ctime_nsec)).then_some(stamp)
@@ -114,14 +113,14 @@ pub(super) struct AdjacentFile<'s> {
     whole: OsString,
 }
 
-/// How a replacement ended.
+/// Outcome of a replacement.
 pub(super) enum SwapResult {
     /// As it was meant.
     Done,
     /// The file was not what was expected, and is as it was. With it what came to lie beside, if that
     /// is somebody's text that is nowhere else.
     Changed(Option<Vec<u8>>),
-    /// This process has it open for writing, and it is as it was.
+    /// Id of another process that has the file open for writing; the file is unchanged.
     Open(u32),
 }
 
@@ -283,7 +282,7 @@ impl<'s> AdjacentFile<'s> {
         }
     }
 
-    /// What lies beside now, whole; `None` if nothing does.
+    /// Returns the file that lies beside, whole; `None` if there is none.
     pub(super) fn left(&self) -> Result<Option<SwapLeftover>, MemoryError> {
         let found = look(self.spot, &self.whole)?;
         Ok(found.map(|(seen, stat)| SwapLeftover { seen, has_other_name: stat.st_nlink > 1 }))
@@ -353,7 +352,7 @@ impl<'s> AdjacentFile<'s> {
     }
 }
 
-/// What a crash left beside a file.
+/// File that a crash left beside another.
 pub(super) struct SwapLeftover {
     pub(super) seen: SeenContent,
     /// Whether it has another name, too.

@@ -13,19 +13,17 @@ use super::path::FilePath;
 use super::{ChangeCause, FileChange, MemoryStore, blobs, snapshot};
 use bridle_record::RecordHash;
 use bridle_record::StoreError;
-use bridle_record::database::{BUSY, count, int, protect};
+use bridle_record::database::{BUSY_TIMEOUT, count, int, protect};
 pub use bridle_record::version_links::MEMORY_FILE;
-use bridle_record::version_links::{
-    MEMORY_APPLICATION_ID as APPLICATION_ID, MEMORY_SCHEMA_VERSION as VERSION,
-};
+use bridle_record::version_links::{MEMORY_APPLICATION_ID, MEMORY_SCHEMA_VERSION};
 
-/// Who wrote what a watcher saw: anybody who can write the file.
-const USER: &str = "user";
+/// Author of changes that a watcher saw: anybody who can write the file.
+const NOTICED_PRINCIPAL: &str = "user";
 
 /// Most versions in one answer.
-const MAX_LISTED: usize = 10_000;
+const MAX_LISTED_VERSIONS: usize = 10_000;
 
-const TABLE: &str = "
+const VERSION_TABLES: &str = "
 CREATE TABLE meta (
   only      INTEGER PRIMARY KEY CHECK (only = 1),
   root      TEXT NOT NULL                -- the folder of the files, for who reads without a daemon
@@ -63,10 +61,10 @@ impl fmt::Display for VersionId {
     }
 }
 
-/// How a version came to be.
+/// Origin of a version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum VersionOrigin {
-    /// Somebody else wrote it.
+    /// Another program wrote the file.
     Seen,
     /// An edit.
     Edit,
@@ -106,13 +104,13 @@ pub struct FileVersion {
     pub id: VersionId,
     /// The file.
     pub path: FilePath,
-    /// When it was written or seen, in milliseconds since 1970.
+    /// Time of the write or of the notice, in milliseconds since 1970.
     pub at: i64,
-    /// What was there before; `None`: no file.
+    /// Hash of the content before; `None`: no file.
     pub before: Option<RecordHash>,
-    /// What is there since; `None`: no file.
+    /// Hash of the content since; `None`: no file.
     pub after: Option<RecordHash>,
-    /// How it came to be.
+    /// Origin of the version.
     pub origin: VersionOrigin,
     /// The record that it follows from.
     pub record: Option<u64>,
@@ -120,13 +118,13 @@ pub struct FileVersion {
     pub session: Box<str>,
     /// The turn of that session.
     pub turn: u64,
-    /// Who wrote it, or on whose behalf.
+    /// Author, or the principal on whose behalf it was written.
     pub principal: Box<str>,
-    /// What was done, in a word; empty for what was seen.
+    /// Name of the action; empty for a version that was only noticed.
     pub action: Box<str>,
 }
 
-/// Which versions are asked for. The default is all.
+/// Filter of versions. The default is all.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct VersionFilter {
     /// Only those of this file.
@@ -143,7 +141,7 @@ pub struct VersionFilter {
 pub(super) struct LabeledVersion {
     pub(super) version: FileVersion,
     pub(super) label: Box<str>,
-    /// How it ended, unless it was interrupted.
+    /// End of the change, unless it was interrupted.
     pub(super) ended: Option<ChangeEnd>,
 }
 
@@ -170,7 +168,7 @@ impl VersionHistory {
         }
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(&path, flags)?;
-        connection.busy_timeout(BUSY)?;
+        connection.busy_timeout(BUSY_TIMEOUT)?;
         connection.pragma_update(None, "trusted_schema", false)?;
         if is_new(&connection, &path)? {
             return Err(StoreError::Missing { path });
@@ -193,10 +191,10 @@ impl VersionHistory {
     /// The past cannot be read.
     pub fn list(
         &self,
-        wanted: &VersionFilter,
+        filter: &VersionFilter,
         limit: usize,
     ) -> Result<Vec<FileVersion>, StoreError> {
-        list(&self.connection, wanted, limit)
+        list(&self.connection, filter, limit)
     }
 
     /// One version.
@@ -204,7 +202,7 @@ impl VersionHistory {
     /// # Errors
     /// The past cannot be read.
     pub fn version(&self, id: VersionId) -> Result<Option<FileVersion>, StoreError> {
-        let sql = format!("{COLUMNS} WHERE state = 1 AND id = ?1");
+        let sql = format!("{VERSION_COLUMNS} WHERE state = 1 AND id = ?1");
         let found = self.connection.query_row(&sql, [int(id.0)], |row| Ok(read(row)));
         found.optional()?.transpose()
     }
@@ -212,7 +210,7 @@ impl VersionHistory {
     /// The bytes of a version.
     ///
     /// # Errors
-    /// They are not there, or are not what they were.
+    /// The bytes are not there, or do not have this hash.
     pub fn content(&self, hash: RecordHash) -> Result<Vec<u8>, StoreError> {
         blobs::get(&self.connection, hash)
     }
@@ -224,7 +222,7 @@ impl VersionHistory {
     /// The past cannot be read.
     pub fn at(&self, time: i64, path: Option<&FilePath>) -> Result<Vec<FileVersion>, StoreError> {
         let sql = format!(
-            "{COLUMNS} WHERE id IN (SELECT max(id) FROM version WHERE state = 1 AND at <= ?1
+            "{VERSION_COLUMNS} WHERE id IN (SELECT max(id) FROM version WHERE state = 1 AND at <= ?1
              AND (?2 IS NULL OR path = ?2) GROUP BY path) AND after IS NOT NULL ORDER BY path"
         );
         let mut statement = self.connection.prepare(&sql)?;
@@ -243,22 +241,22 @@ impl VersionHistory {
 }
 
 impl MemoryStore {
-    /// What [`VersionHistory::list`] gives.
+    /// Returns versions as [`VersionHistory::list`] does.
     ///
     /// # Errors
     /// The past cannot be read.
     pub fn list(
         &self,
-        wanted: &VersionFilter,
+        filter: &VersionFilter,
         limit: usize,
     ) -> Result<Vec<FileVersion>, StoreError> {
-        list(&self.lock(), wanted, limit)
+        list(&self.lock(), filter, limit)
     }
 
     /// The bytes of a version.
     ///
     /// # Errors
-    /// They are not there, or are not what they were.
+    /// The bytes are not there, or do not have this hash.
     pub fn content(&self, hash: RecordHash) -> Result<Vec<u8>, StoreError> {
         blobs::get(&self.lock(), hash)
     }
@@ -275,7 +273,7 @@ impl MemoryStore {
     }
 }
 
-/// What [`MemoryStore::forget`] does.
+/// Forgets versions as [`MemoryStore::forget`] does, with a connection at hand.
 pub(super) fn forget(
     connection: &mut Connection,
     session: &str,
@@ -312,18 +310,18 @@ pub(super) fn forget(
 
 pub(super) fn list(
     connection: &Connection,
-    wanted: &VersionFilter,
+    filter: &VersionFilter,
     limit: usize,
 ) -> Result<Vec<FileVersion>, StoreError> {
     let sql = format!(
-        "{COLUMNS} WHERE state = 1 AND (?1 IS NULL OR path = ?1) AND (?2 IS NULL OR record = ?2)
+        "{VERSION_COLUMNS} WHERE state = 1 AND (?1 IS NULL OR path = ?1) AND (?2 IS NULL OR record = ?2)
          AND (?3 IS NULL OR at <= ?3) AND (?4 = 0 OR record IS NOT NULL) ORDER BY id DESC LIMIT ?5"
     );
     let mut statement = connection.prepare(&sql)?;
-    let path = wanted.path.as_ref().map(FilePath::as_str);
-    let limit = int(limit.min(MAX_LISTED) as u64);
+    let path = filter.path.as_ref().map(FilePath::as_str);
+    let limit = int(limit.min(MAX_LISTED_VERSIONS) as u64);
     let rows = statement.query_map(
-        params![path, wanted.record.map(int), wanted.until, wanted.changes_only, limit],
+        params![path, filter.record.map(int), filter.until, filter.changes_only, limit],
         |row| Ok(read(row)),
     )?;
     rows.map(|row| row?).collect()
@@ -336,7 +334,7 @@ pub(super) fn of_turn(
     turn: u64,
 ) -> Result<Vec<FileVersion>, StoreError> {
     let sql = format!(
-        "{COLUMNS} WHERE state = 1 AND record IS NOT NULL AND session = ?1 AND turn = ?2 ORDER BY id"
+        "{VERSION_COLUMNS} WHERE state = 1 AND record IS NOT NULL AND session = ?1 AND turn = ?2 ORDER BY id"
     );
     let mut statement = connection.prepare(&sql)?;
     let rows = statement.query_map(params![session, int(turn)], |row| Ok(read(row)))?;
@@ -366,7 +364,7 @@ pub(super) fn notice(
         record: None,
         session: "".into(),
         turn: 0,
-        principal: USER.into(),
+        principal: NOTICED_PRINCIPAL.into(),
         action: "".into(),
         at,
     };
@@ -402,7 +400,7 @@ fn add(
         bytes(before),
         bytes(after),
         why.origin.number(),
-        if label.is_some() { BEGUN } else { DONE },
+        if label.is_some() { STATE_BEGUN } else { STATE_DONE },
         why.record.map(int),
         why.session,
         int(why.turn),
@@ -413,11 +411,11 @@ fn add(
     Ok(VersionId(count(begun.last_insert_rowid())))
 }
 
-const BEGUN: i64 = 0;
-const DONE: i64 = 1;
-const GIVEN_UP: i64 = 2;
+const STATE_BEGUN: i64 = 0;
+const STATE_DONE: i64 = 1;
+const STATE_GIVEN_UP: i64 = 2;
 
-/// How a change that was begun ended.
+/// End of a change that was begun.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ChangeEnd {
     Done,
@@ -430,8 +428,8 @@ pub(super) fn settle(
     how: ChangeEnd,
 ) -> Result<(), StoreError> {
     let state = match how {
-        ChangeEnd::Done => DONE,
-        ChangeEnd::GivenUp => GIVEN_UP,
+        ChangeEnd::Done => STATE_DONE,
+        ChangeEnd::GivenUp => STATE_GIVEN_UP,
     };
     let sql = "UPDATE version SET state = ?2 WHERE id = ?1";
     connection.prepare_cached(sql)?.execute(params![int(id.0), state])?;
@@ -440,13 +438,13 @@ pub(super) fn settle(
 
 /// Changes for which something may still lie beside: those that were interrupted, and the latest.
 pub(super) fn labeled(connection: &Connection) -> Result<Vec<LabeledVersion>, StoreError> {
-    let sql = format!("{COLUMNS} WHERE label <> '' ORDER BY id");
+    let sql = format!("{VERSION_COLUMNS} WHERE label <> '' ORDER BY id");
     let mut statement = connection.prepare(&sql)?;
     let rows = statement.query_map([], |row| {
         let (label, state): (String, i64) = (row.get(11)?, row.get(12)?);
         let ended = match state {
-            BEGUN => None,
-            DONE => Some(ChangeEnd::Done),
+            STATE_BEGUN => None,
+            STATE_DONE => Some(ChangeEnd::Done),
             _ => Some(ChangeEnd::GivenUp),
         };
         Ok(read(row).map(|version| LabeledVersion { version, label: label.into(), ended }))
@@ -478,7 +476,7 @@ pub(super) fn begin(connection: &mut Connection) -> Result<Transaction<'_>, Stor
     Ok(connection.transaction_with_behavior(TransactionBehavior::Immediate)?)
 }
 
-const COLUMNS: &str =
+const VERSION_COLUMNS: &str =
     "SELECT id, path, at, before, after, origin, record, session, turn, principal,
                        action, label, state FROM version";
 
@@ -510,7 +508,7 @@ pub(super) fn open_writer(state: &Path, root: &Path) -> Result<Connection, Store
     protect(&path)?;
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut connection = Connection::open_with_flags(&path, flags)?;
-    connection.busy_timeout(BUSY)?;
+    connection.busy_timeout(BUSY_TIMEOUT)?;
     let is_new = is_new(&connection, &path)?;
     connection.pragma_update(None, "journal_mode", "WAL")?;
     connection.pragma_update(None, "synchronous", "FULL")?;
@@ -519,11 +517,11 @@ pub(super) fn open_writer(state: &Path, root: &Path) -> Result<Connection, Store
     connection.pragma_update(None, "trusted_schema", false)?;
     if is_new {
         let made = begin(&mut connection)?;
-        made.execute_batch(TABLE)?;
-        made.execute_batch(blobs::TABLE)?;
-        made.execute_batch(snapshot::TABLE)?;
-        made.pragma_update(None, "application_id", APPLICATION_ID)?;
-        made.pragma_update(None, "user_version", VERSION)?;
+        made.execute_batch(VERSION_TABLES)?;
+        made.execute_batch(blobs::BLOB_TABLE)?;
+        made.execute_batch(snapshot::SNAPSHOT_TABLES)?;
+        made.pragma_update(None, "application_id", MEMORY_APPLICATION_ID)?;
+        made.pragma_update(None, "user_version", MEMORY_SCHEMA_VERSION)?;
         made.commit()?;
     }
     let sql = "INSERT INTO meta (only, root) VALUES (1, ?1) ON CONFLICT DO UPDATE SET root = ?1";
@@ -538,11 +536,13 @@ fn is_new(connection: &Connection, path: &Path) -> Result<bool, StoreError> {
         connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
     match (of("application_id")?, of("user_version")?, tables) {
         (0, 0, 0) => Ok(true),
-        (APPLICATION_ID, VERSION, _) => Ok(false),
-        (APPLICATION_ID, found, _) if found > VERSION => Err(StoreError::Newer {
-            found: u32::try_from(found).unwrap_or(u32::MAX),
-            known: VERSION.unsigned_abs(),
-        }),
+        (MEMORY_APPLICATION_ID, MEMORY_SCHEMA_VERSION, _) => Ok(false),
+        (MEMORY_APPLICATION_ID, found, _) if found > MEMORY_SCHEMA_VERSION => {
+            Err(StoreError::Newer {
+                found: u32::try_from(found).unwrap_or(u32::MAX),
+                known: MEMORY_SCHEMA_VERSION.unsigned_abs(),
+            })
+        }
         _ => Err(StoreError::Foreign { path: path.into() }),
     }
 }

@@ -4,7 +4,7 @@
 //! was meant to be.
 //!
 //! `apply` hands in what it lets go of, and looks before every change; whoever owns the [`MemoryStore`] has it look
-//! again with [`MemoryStore::mind_late`]. A text that came late takes the place of what was put there since, because who
+//! again with [`MemoryStore::look_for_late_saves`]. A text that came late takes the place of what was put there since, because who
 //! saves means the file to be so; a text that somebody else saved meanwhile stays, and the late one is kept as a
 //! version. Nothing of this outlives the process.
 
@@ -21,14 +21,14 @@ use super::{FilePath, MemoryStore, RecordHash, SeenContent, apply, hash_bytes, h
 
 /// Files without a name that are held at most: as many edits as come in the time for which each is held, on a quick
 /// disk. The oldest gives way.
-pub(super) const MAX_HELD: usize = 128;
+pub(super) const MAX_HELD_FILES: usize = 128;
 
-/// How long one is held, in milliseconds. A program is on its way into a file for microseconds; on a machine that is
-/// short of processors or of disk, for as long as it has to wait for them.
-pub(super) const HELD_FOR: i64 = 5_000;
+/// Milliseconds for which a replaced file is held. A program is on its way into a file for microseconds; on a
+/// machine that is short of processors or of disk, for as long as it has to wait for them.
+pub(super) const HOLD_MS: i64 = 5_000;
 
-/// How long one is held that a program has open for writing by then, in milliseconds: it is about to save.
-pub(super) const HELD_WHILE_WRITTEN: i64 = 60_000;
+/// Milliseconds for which a replaced file is held that a program has open for writing by then: it is about to save.
+pub(super) const HOLD_WHILE_WRITTEN_MS: i64 = 60_000;
 
 /// A file that was replaced and has no name any more.
 pub(super) struct ReplacedFile {
@@ -43,27 +43,27 @@ pub(super) struct ReplacedFile {
     /// The hash of what was put in its place; `None`: nothing was, the file is gone.
     put: Option<RecordHash>,
     writing: Option<LateWriter>,
-    /// When it was looked at for the first time by [`MemoryStore::mind_late`].
+    /// Time of the first look by [`MemoryStore::look_for_late_saves`].
     since: Option<i64>,
 }
 
-/// Somebody is about to write a file that has no name.
+/// Program that is about to write a file that has no name any more.
 #[derive(Clone, Copy)]
 enum LateWriter {
-    /// This process has it open.
+    /// Id of the process that has the file open.
     By(u32),
-    /// It changes, and nobody can be seen to have it open: a program that empties a file while it opens it.
+    /// The file changes, and nobody is seen to have it open: a program that empties a file while it opens it.
     Unseen,
 }
 
 impl ReplacedFile {
-    /// When it was written, if it may have been since it was looked at.
+    /// Returns the time of the last write, if there may have been one since the last look.
     fn written(&self) -> Option<i128> {
         let stamp = WriteStamp::of(&fstat(&self.file).ok()?);
         (self.stamp != Some(stamp)).then_some(stamp.written)
     }
 
-    /// What was written into it, once whoever did is done.
+    /// Returns the content that was written late, once the writer is done.
     fn news(&mut self) -> Option<(SeenContent, Stat)> {
         let was_writing = self.writing.is_some();
         let (seen, stat) = match read_open(&self.path, &self.file) {
@@ -103,7 +103,7 @@ impl ReplacedFile {
         // A clock that was set back begins anew.
         let since = self.since.map_or(at, |since| since.min(at));
         self.since = Some(since);
-        let most = if self.writing.is_some() { HELD_WHILE_WRITTEN } else { HELD_FOR };
+        let most = if self.writing.is_some() { HOLD_WHILE_WRITTEN_MS } else { HOLD_MS };
         at.saturating_sub(since) < most
     }
 }
@@ -115,42 +115,42 @@ impl MemoryStore {
     ///
     /// # Errors
     /// The past cannot be written. What was to be put back is, at the next call.
-    pub fn mind_late(&self, at: i64) -> Result<bool, MemoryError> {
+    pub fn look_for_late_saves(&self, at: i64) -> Result<bool, MemoryError> {
         let connection = self.lock();
         self.look_at_late(&connection, at)?;
-        let mut held = self.late();
+        let mut files = self.late();
         let mut index = 0;
-        while let Some(it) = held.get_mut(index) {
+        while let Some(it) = files.get_mut(index) {
             if it.stays(at) {
                 index += 1;
             } else {
                 self.give_up(&connection, it, at)?;
-                held.remove(index);
+                files.remove(index);
             }
         }
-        Ok(!held.is_empty())
+        Ok(!files.is_empty())
     }
 
     /// Looks at all that is held.
     pub(super) fn look_at_late(&self, connection: &Connection, at: i64) -> Result<(), MemoryError> {
-        let mut held = self.late();
-        let written = held.iter().enumerate();
+        let mut files = self.late();
+        let written = files.iter().enumerate();
         let mut written: Vec<(i128, usize)> =
             written.filter_map(|(index, it)| Some((it.written()?, index))).collect();
         // The earliest first: what was saved last stays.
         written.sort_unstable();
         for (_, index) in written {
-            if let Some((seen, stat)) = held[index].news() {
-                self.put_back(connection, &mut held, index, (&seen, &stat), at)?;
+            if let Some((seen, stat)) = files[index].news() {
+                self.put_back(connection, &mut files, index, (&seen, &stat), at)?;
             }
         }
-        self.make_room(connection, &mut held, at)
+        self.make_room(connection, &mut files, at)
     }
 
     /// Refuses a file while somebody writes what it was.
     pub(super) fn admit_late(&self, path: &FilePath, spot: &FileSpot) -> Result<(), MemoryError> {
-        let held = self.late();
-        let writing = held.iter().filter(|it| it.real == spot.real).find_map(|it| it.writing);
+        let files = self.late();
+        let writing = files.iter().filter(|it| it.real == spot.real).find_map(|it| it.writing);
         match writing {
             None => Ok(()),
             Some(LateWriter::By(by)) => Err(MemoryError::Open { path: path.clone(), by }),
@@ -180,25 +180,26 @@ impl MemoryStore {
     ) -> Result<(), MemoryError> {
         let Some(known) = known else { return beside.clear() };
         let Some(file) = beside.let_go()? else { return Ok(()) };
-        let mut held = self.late();
-        hold(&mut held, file, beside.spot(), (known, put));
-        self.make_room(connection, &mut held, at)
+        let mut files = self.late();
+        hold(&mut files, file, beside.spot(), (known, put));
+        self.make_room(connection, &mut files, at)
     }
 
     fn make_room(
         &self,
         connection: &Connection,
-        held: &mut Vec<ReplacedFile>,
+        files: &mut Vec<ReplacedFile>,
         at: i64,
     ) -> Result<(), MemoryError> {
-        while held.len() > MAX_HELD {
-            self.give_up(connection, &held[0], at)?;
-            held.remove(0);
+        while files.len() > MAX_HELD_FILES {
+            self.give_up(connection, &files[0], at)?;
+            files.remove(0);
         }
         Ok(())
     }
 
-    /// The same after a change was not made: the file is what it is, and what lies beside had its name for a moment.
+    /// Lets a file go after a change was not made: the file is as it was, and the one beside had its name for a
+    /// moment.
     pub(super) fn let_go_refused(
         &self,
         connection: &Connection,
@@ -216,12 +217,12 @@ impl MemoryStore {
     fn put_back(
         &self,
         connection: &Connection,
-        held: &mut Vec<ReplacedFile>,
+        files: &mut Vec<ReplacedFile>,
         index: usize,
         (seen, stat): (&SeenContent, &Stat),
         at: i64,
     ) -> Result<(), MemoryError> {
-        let (path, put, label) = (held[index].path.clone(), held[index].put, apply::label()?);
+        let (path, put, label) = (files[index].path.clone(), files[index].put, apply::label()?);
         let begun = connection.unchecked_transaction()?;
         history::notice(&begun, &path, Some(&seen.bytes), at)?;
         history::label_latest(&begun, &path, &label)?;
@@ -232,35 +233,35 @@ impl MemoryStore {
             match beside.swap(put, Some(&seen.bytes), Some(stat), || Ok(())) {
                 Ok(SwapResult::Done) => {
                     let now = Some(seen.hash);
-                    follow(held, &spot, put, now);
+                    follow(files, &spot, put, now);
                     if let (Some(file), Some(put)) = (beside.let_go()?, put) {
-                        hold(held, file, &spot, (put, now));
+                        hold(files, file, &spot, (put, now));
                     }
                 }
                 Ok(SwapResult::Changed(lost)) => {
                     let known = lost.as_deref().map_or(seen.hash, hash_bytes);
                     let now = read(&spot).ok().flatten().map(|now| now.hash);
                     if let Some(file) = beside.let_go()? {
-                        hold(held, file, &spot, (known, now));
+                        hold(files, file, &spot, (known, now));
                     }
                     self.keep_both(connection, &spot, lost.as_deref(), at)?;
                 }
                 // Later, then: until its time is over it is tried again.
                 Ok(SwapResult::Open(by)) => {
-                    held[index].writing = Some(LateWriter::By(by));
+                    files[index].writing = Some(LateWriter::By(by));
                     return beside.clear();
                 }
                 Err(_) => {
-                    held[index].writing = Some(LateWriter::Unseen);
+                    files[index].writing = Some(LateWriter::Unseen);
                     return beside.clear();
                 }
             }
         }
-        held[index].settle(seen.hash, stat);
+        files[index].settle(seen.hash, stat);
         Ok(())
     }
 
-    /// Somebody saved the file again: what they saved is the latest version.
+    /// Keeps both contents after a late save: the one that was saved is the latest version.
     fn keep_both(
         &self,
         connection: &Connection,
@@ -285,20 +286,20 @@ impl MemoryStore {
     fn give_up(
         &self,
         connection: &Connection,
-        held: &ReplacedFile,
+        replaced: &ReplacedFile,
         at: i64,
     ) -> Result<(), MemoryError> {
-        if held.written().is_none() {
+        if replaced.written().is_none() {
             return Ok(());
         }
-        let Ok(Some((seen, _))) = read_open(&held.path, &held.file) else { return Ok(()) };
-        if seen.hash == held.known {
+        let Ok(Some((seen, _))) = read_open(&replaced.path, &replaced.file) else { return Ok(()) };
+        if seen.hash == replaced.known {
             return Ok(());
         }
         let begun = connection.unchecked_transaction()?;
-        history::notice(&begun, &held.path, Some(&seen.bytes), at)?;
+        history::notice(&begun, &replaced.path, Some(&seen.bytes), at)?;
         begun.commit()?;
-        match self.root.find(&held.path) {
+        match self.root.find(&replaced.path) {
             Ok(spot) => self.keep_both(connection, &spot, None, at),
             Err(_) => Ok(()),
         }
@@ -310,22 +311,22 @@ impl MemoryStore {
 }
 
 fn follow(
-    held: &mut [ReplacedFile],
+    files: &mut [ReplacedFile],
     spot: &FileSpot,
     before: Option<RecordHash>,
     after: Option<RecordHash>,
 ) {
-    let of = held.iter_mut().filter(|it| it.real == spot.real && it.put == before);
+    let of = files.iter_mut().filter(|it| it.real == spot.real && it.put == before);
     of.for_each(|it| it.put = after);
 }
 
 fn hold(
-    held: &mut Vec<ReplacedFile>,
+    files: &mut Vec<ReplacedFile>,
     file: OwnedFd,
     spot: &FileSpot,
     (known, put): (RecordHash, Option<RecordHash>),
 ) {
     let (path, real) = (spot.asked.clone(), spot.real.clone());
     let (stamp, writing, since) = (None, None, None);
-    held.push(ReplacedFile { file, path, real, known, stamp, put, writing, since });
+    files.push(ReplacedFile { file, path, real, known, stamp, put, writing, since });
 }

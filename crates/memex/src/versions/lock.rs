@@ -13,9 +13,9 @@ use super::error::MemoryError;
 use super::file_place::FileSpot;
 
 /// Bytes of a lock that are read: a user, a host and two numbers.
-const MAX_LOCK: usize = 512;
+const MAX_LOCK_BYTES: usize = 512;
 
-/// Who holds a file, if somebody does.
+/// Returns who has locked a file in an editor.
 pub(super) fn holder(spot: &FileSpot) -> Result<Option<Box<str>>, MemoryError> {
     let mut name = OsString::from(".#");
     name.push(&spot.name);
@@ -32,7 +32,8 @@ pub(super) fn holder(spot: &FileSpot) -> Result<Option<Box<str>>, MemoryError> {
     let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
     let text = OsString::from_vec(text);
     let text = text.to_string_lossy();
-    Ok((!has_ended(&text, &host)).then(|| text.chars().take(MAX_LOCK).collect::<String>().into()))
+    Ok((!has_ended(&text, &host))
+        .then(|| text.chars().take(MAX_LOCK_BYTES).collect::<String>().into()))
 }
 
 fn read(spot: &FileSpot, name: &OsString) -> Result<Option<Vec<u8>>, MemoryError> {
@@ -42,7 +43,7 @@ fn read(spot: &FileSpot, name: &OsString) -> Result<Option<Vec<u8>>, MemoryError
         Err(Errno::NOENT) => return Ok(None),
         Err(error) => return Err(MemoryError::io(&spot.asked)(error)),
     };
-    let mut text = vec![0; MAX_LOCK];
+    let mut text = vec![0; MAX_LOCK_BYTES];
     let read = rustix::io::read(&file, &mut text[..]).map_err(MemoryError::io(&spot.asked))?;
     text.truncate(read);
     Ok(Some(text))

@@ -23,10 +23,10 @@ pub struct MergeConflict {
     /// The lines as they are now.
     pub now: Vec<u8>,
     /// The lines as the other side wants them.
-    pub wanted: Vec<u8>,
+    pub target: Vec<u8>,
 }
 
-/// What comes of a merge.
+/// Result of a merge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MergeResult {
     /// A text with both changes.
@@ -37,31 +37,31 @@ pub enum MergeResult {
 
 /// Brings the changes from `base` to `now` and from `base` to `wanted` together.
 #[must_use]
-pub fn merge(base: &[u8], now: &[u8], wanted: &[u8]) -> MergeResult {
-    let sides = MergeSides { base: lines(base), now: lines(now), wanted: lines(wanted) };
+pub fn merge(base: &[u8], now: &[u8], target: &[u8]) -> MergeResult {
+    let sides = MergeSides { base: lines(base), now: lines(now), target: lines(target) };
     let ours = each_line(between(&sides.base, &sides.now));
-    let theirs = each_line(between(&sides.base, &sides.wanted));
+    let theirs = each_line(between(&sides.base, &sides.target));
     let (mut text, mut conflicts, mut at) = (Vec::new(), Vec::new(), 0);
     for cluster in clusters(&ours, &theirs) {
         let ChangeCluster { range, ours, theirs } = cluster;
         sides.base[at..range.start].iter().for_each(|line| text.extend_from_slice(line));
         at = range.end;
         let now = side(ours, &range);
-        let wanted = side(theirs, &range);
-        match (now, wanted) {
+        let target = side(theirs, &range);
+        match (now, target) {
             (Some(now), None) => put(&sides.now[now], &mut text),
-            (None, Some(wanted)) => put(&sides.wanted[wanted], &mut text),
-            (Some(now), Some(wanted))
-                if has(&sides.now[now.clone()], &sides.wanted[wanted.clone()]) =>
+            (None, Some(target)) => put(&sides.target[target], &mut text),
+            (Some(now), Some(target))
+                if has(&sides.now[now.clone()], &sides.target[target.clone()]) =>
             {
                 put(&sides.now[now], &mut text);
             }
-            (Some(now), Some(wanted)) => conflicts.push(MergeConflict {
+            (Some(now), Some(target)) => conflicts.push(MergeConflict {
                 path: None,
                 line: now.start + 1,
                 base: sides.base[range].concat(),
                 now: sides.now[now].concat(),
-                wanted: sides.wanted[wanted].concat(),
+                target: sides.target[target].concat(),
             }),
             (None, None) => {}
         }
@@ -88,15 +88,15 @@ fn each_line(changes: Vec<LineChange>) -> Vec<LineChange> {
 }
 
 /// Whether these lines are what is wanted already, perhaps with more before or behind.
-fn has(now: &[&[u8]], wanted: &[&[u8]]) -> bool {
-    let is_part = now.starts_with(wanted) || now.ends_with(wanted);
-    if wanted.is_empty() { now.is_empty() } else { is_part }
+fn has(now: &[&[u8]], target: &[&[u8]]) -> bool {
+    let is_part = now.starts_with(target) || now.ends_with(target);
+    if target.is_empty() { now.is_empty() } else { is_part }
 }
 
 struct MergeSides<'t> {
     base: Vec<&'t [u8]>,
     now: Vec<&'t [u8]>,
-    wanted: Vec<&'t [u8]>,
+    target: Vec<&'t [u8]>,
 }
 
 fn put(lines: &[&[u8]], text: &mut Vec<u8>) {
@@ -110,7 +110,7 @@ struct ChangeCluster<'c> {
     theirs: &'c [LineChange],
 }
 
-/// What a side has in the place of these lines of the base, if it changed any.
+/// Returns the lines that a side has in the place of these lines of the base, if it changed any.
 fn side(changes: &[LineChange], range: &Range<usize>) -> Option<Range<usize>> {
     let (first, last) = (changes.first()?, changes.last()?);
     let start = first.new.start - (first.old.start - range.start);

@@ -1,6 +1,6 @@
 //! What others wrote, kept as versions: files are looked at when the watcher heard that they changed.
 //!
-//! Called by the daemon's librarian. A file is read while no change of ours is under way, so that what is seen is
+//! Called by the index thread. A file is read while no change of ours is under way, so that what is seen is
 //! later than every version there is. Nobody waits for the disk here: after a power cut the latest of these versions
 //! may be missing, the past is whole all the same.
 
@@ -14,17 +14,17 @@ use super::path::FilePath;
 use super::{MemoryStore, file_swap, history};
 
 /// Largest file whose versions are kept when others wrote them, in bytes: what grows beyond it is no text that
-/// somebody types. What bridle itself changes is kept up to [`MAX_FILE`](super::MAX_FILE).
-pub const MAX_NOTICED: u64 = 4 << 20;
+/// somebody types. What bridle itself changes is kept up to [`MAX_MEMORY_FILE_BYTES`](super::MAX_MEMORY_FILE_BYTES).
+pub const MAX_NOTICED_BYTES: u64 = 4 << 20;
 
-/// What became of a file that was looked at.
+/// Result of a look at a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoticedChange {
-    /// It is a version that was not known, and is kept; with its bytes.
+    /// The content is new and kept as a version; with its number of bytes.
     News(u64),
-    /// It is what it was.
+    /// The content is known.
     Same,
-    /// It is not kept: it is larger than [`MAX_NOTICED`], cannot be read, or is not to be kept.
+    /// The content is not kept: it is larger than [`MAX_NOTICED_BYTES`], cannot be read, or may not be kept.
     Passed,
 }
 
@@ -93,12 +93,14 @@ impl MemoryStore {
         };
         let size = statat(&spot.folder, &spot.name, AtFlags::SYMLINK_NOFOLLOW)
             .map(|stat| u64::try_from(stat.st_size).unwrap_or(u64::MAX));
-        if size.is_ok_and(|size| size > MAX_NOTICED) {
+        if size.is_ok_and(|size| size > MAX_NOTICED_BYTES) {
             return None;
         }
         let seen = file_swap::read(&spot).ok()?;
         match seen {
-            Some(seen) => (seen.bytes.len() as u64 <= MAX_NOTICED).then_some(Some(seen.bytes)),
+            Some(seen) => {
+                (seen.bytes.len() as u64 <= MAX_NOTICED_BYTES).then_some(Some(seen.bytes))
+            }
             None => Some(None),
         }
     }

@@ -4,10 +4,10 @@
 use std::fmt;
 
 /// Longest name with its folders, in bytes: what Linux takes.
-const MAX_PATH: usize = 4096;
+const MAX_PATH_BYTES: usize = 4096;
 
 /// Most folders of a name: as many as actions may name.
-const MAX_NAMES: usize = 64;
+const MAX_PATH_NAMES: usize = 64;
 
 /// A file below the root, such as `projects/garden.org`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -18,7 +18,7 @@ impl FilePath {
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let is_plain = |name: &str| !matches!(name, "" | "." | "..") && !name.contains('\0');
-        let fits = text.len() <= MAX_PATH && text.split('/').count() <= MAX_NAMES;
+        let fits = text.len() <= MAX_PATH_BYTES && text.split('/').count() <= MAX_PATH_NAMES;
         (fits && text.split('/').all(is_plain)).then(|| Self(text.into()))
     }
 

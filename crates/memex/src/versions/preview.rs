@@ -39,7 +39,7 @@ impl MemoryPreview {
         &self.past
     }
 
-    /// What [`MemoryStore::undo`](super::MemoryStore::undo) would give.
+    /// Returns the changes that [`MemoryStore::undo`](super::MemoryStore::undo) would make.
     ///
     /// # Errors
     /// As there.
@@ -47,7 +47,7 @@ impl MemoryPreview {
         self.view().undo(record)
     }
 
-    /// What [`MemoryStore::rollback`](super::MemoryStore::rollback) would give.
+    /// Returns the changes that [`MemoryStore::rollback`](super::MemoryStore::rollback) would make.
     ///
     /// # Errors
     /// As there.
@@ -55,7 +55,7 @@ impl MemoryPreview {
         self.view().rollback(session, turn)
     }
 
-    /// What [`MemoryStore::restore`](super::MemoryStore::restore) would give.
+    /// Returns the changes that [`MemoryStore::restore`](super::MemoryStore::restore) would make.
     ///
     /// # Errors
     /// As there.
@@ -73,10 +73,10 @@ impl MemoryPreview {
         self.root.path()
     }
 
-    /// What a file holds now.
+    /// Reads a file as it is now.
     ///
     /// # Errors
-    /// It cannot be read.
+    /// The file cannot be read.
     pub fn read(&self, path: &FilePath) -> Result<Option<SeenContent>, MemoryError> {
         self.root.read(path)
     }

@@ -14,12 +14,12 @@ use bridle_record::database::{count, int};
 use bridle_record::valid_session_name;
 
 /// Files that a snapshot may have: several times a large collection.
-pub(super) const MAX_FILES: usize = 100_000;
+pub(super) const MAX_SNAPSHOT_FILES: usize = 100_000;
 
 /// Files that are kept in one transaction: others may write in between.
-const BATCH: usize = 64;
+const SNAPSHOT_BATCH_FILES: usize = 64;
 
-pub(super) const TABLE: &str = "
+pub(super) const SNAPSHOT_TABLES: &str = "
 CREATE TABLE snapshot (
   id        INTEGER PRIMARY KEY,
   name      TEXT NOT NULL UNIQUE,
@@ -40,18 +40,18 @@ CREATE INDEX snapshot_hash ON snapshot_file (hash);
 pub struct SnapshotRow {
     /// Its name.
     pub name: Box<str>,
-    /// When it was made, in milliseconds since 1970.
+    /// Time of the snapshot, in milliseconds since 1970.
     pub at: i64,
     /// On whose behalf.
     pub principal: Box<str>,
-    /// How many files it has.
+    /// Number of files.
     pub files: u64,
 }
 
 /// A snapshot that was just made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewSnapshot {
-    /// How many files it has.
+    /// Number of files.
     pub files: usize,
     /// Files that it does not have, because their text may not be kept.
     pub left_out: Vec<FilePath>,
@@ -78,7 +78,7 @@ impl MemoryStore {
         self.look_at_late(&self.lock(), at)?;
         let mut kept: Vec<(FilePath, RecordHash)> = Vec::new();
         let mut left_out = Vec::new();
-        for batch in self.root.files()?.chunks(BATCH) {
+        for batch in self.root.files()?.chunks(SNAPSHOT_BATCH_FILES) {
             let mut connection = self.lock();
             let begun = history::begin(&mut connection)?;
             for path in batch {
@@ -111,7 +111,7 @@ impl MemoryStore {
         Ok(NewSnapshot { files: kept.len(), left_out })
     }
 
-    /// What brings the files of a snapshot back: all, or one of them.
+    /// Returns the changes that bring the files of a snapshot back: all, or one of them.
     ///
     /// # Errors
     /// There is no such snapshot, or a file cannot be read.
@@ -185,7 +185,7 @@ pub(super) fn rows(connection: &Connection) -> Result<Vec<SnapshotRow>, bridle_r
                (SELECT count(*) FROM snapshot_file WHERE snapshot = id) FROM snapshot ORDER BY id DESC
                LIMIT ?1";
     let mut statement = connection.prepare(sql)?;
-    let rows = statement.query_map([int(MAX_FILES as u64)], |row| {
+    let rows = statement.query_map([int(MAX_SNAPSHOT_FILES as u64)], |row| {
         Ok(SnapshotRow {
             name: row.get::<_, String>(0)?.into(),
             at: row.get(1)?,

@@ -13,8 +13,9 @@ use rustix::fs::{CWD, FileType, Mode, mknodat};
 use tempfile::TempDir;
 
 use super::{
-    ChangeCause, ChangeOutcome, FileChange, FilePath, MAX_NOTICED, MemoryError, MemoryOptions,
-    MemoryStore, NoticedChange, VersionFilter, VersionHistory, VersionOrigin, hash_bytes, unified,
+    ChangeCause, ChangeOutcome, FileChange, FilePath, MAX_NOTICED_BYTES, MemoryError,
+    MemoryOptions, MemoryStore, NoticedChange, VersionFilter, VersionHistory, VersionOrigin,
+    hash_bytes, unified,
 };
 
 struct Rig {
@@ -186,7 +187,7 @@ fn what_is_no_plain_file_is_refused_without_waiting() {
         assert!(matches!(refused, Err(MemoryError::NotPlain { .. })), "{name}: {refused:?}");
     }
     let file = fs::File::create(rig.file("huge.org")).unwrap();
-    file.set_len(super::MAX_FILE + 1).unwrap();
+    file.set_len(super::MAX_MEMORY_FILE_BYTES + 1).unwrap();
     assert!(matches!(rig.memory.read(&path("huge.org")), Err(MemoryError::TooLarge { .. })));
 }
 
@@ -218,7 +219,7 @@ fn who_edits_a_file_keeps_it() {
     fs::remove_file(&lock).unwrap();
     let is_modified = Arc::new(AtomicBool::new(true));
     let (own, file) = (Arc::clone(&is_modified), rig.file("a.org").canonicalize().unwrap());
-    rig.memory.mind_buffers(Box::new(move |path| {
+    rig.memory.set_buffer_owners(Box::new(move |path| {
         (own.load(Ordering::Relaxed) && path == file).then(|| "emacs".into())
     }));
     assert!(matches!(tries(), Err(MemoryError::Modified { by, .. }) if &*by == "emacs"));
@@ -274,10 +275,10 @@ fn what_others_write_is_not_kept_when_it_is_too_large_no_file_or_not_to_be_kept(
         rig.memory.notice(&[path("a.org")], 1, &|_, bytes| bytes != b"secret\n").unwrap();
     assert_eq!(withheld, [NoticedChange::Passed]);
     let file = fs::File::create(rig.file("large.org")).unwrap();
-    file.set_len(MAX_NOTICED + 1).unwrap();
+    file.set_len(MAX_NOTICED_BYTES + 1).unwrap();
     assert_eq!(rig.notice("large.org", 2), NoticedChange::Passed);
-    file.set_len(MAX_NOTICED).unwrap();
-    assert_eq!(rig.notice("large.org", 3), NoticedChange::News(MAX_NOTICED));
+    file.set_len(MAX_NOTICED_BYTES).unwrap();
+    assert_eq!(rig.notice("large.org", 3), NoticedChange::News(MAX_NOTICED_BYTES));
     fs::create_dir(rig.file("folder.org")).unwrap();
     assert_eq!(rig.notice("folder.org", 4), NoticedChange::Passed);
     mknodat(CWD, rig.file("pipe.org"), FileType::Fifo, Mode::from_raw_mode(0o600), 0).unwrap();
@@ -473,9 +474,9 @@ fn what_was_done_is_told_and_not_done_twice() {
     let rig = Rig::new(&[("a.org", "a\n")]);
     let change = rig.change("a.org", Some("b\n"));
     let wanted = [path("a.org")];
-    assert_eq!(rig.memory.told(1, &wanted).unwrap(), ChangeOutcome::NotDone);
+    assert_eq!(rig.memory.outcome_of(1, &wanted).unwrap(), ChangeOutcome::NotDone);
     rig.memory.apply(std::slice::from_ref(&change), &why(1)).unwrap();
-    assert_eq!(rig.memory.told(1, &wanted).unwrap(), ChangeOutcome::Done);
+    assert_eq!(rig.memory.outcome_of(1, &wanted).unwrap(), ChangeOutcome::Done);
     fs::write(rig.file("a.org"), "user\n").unwrap();
     assert_eq!(rig.memory.apply(&[change], &why(1)).unwrap(), []);
     assert_eq!(rig.text("a.org"), "user\n");

@@ -19,8 +19,8 @@ pub(super) struct UndoView<'v> {
 }
 
 impl MemoryStore {
-    /// What takes the changes of a record back, and keeps all that was written since. Files that are
-    /// as they were before are left out.
+    /// Returns the changes that take a record back and keep all that was written since. Files that are as they were
+    /// before are left out.
     ///
     /// # Errors
     /// [`MemoryError::Conflicts`] where both are about the same lines: then no file is to be written.
@@ -28,7 +28,7 @@ impl MemoryStore {
         UndoView { connection: &self.lock(), root: &self.root }.undo(record)
     }
 
-    /// What takes all changes of a turn back, and keeps all that others wrote meanwhile and since.
+    /// Returns the changes that take a turn back and keep all that others wrote meanwhile and since.
     ///
     /// # Errors
     /// [`MemoryError::Conflicts`] where both are about the same lines: then no file is to be written.

@@ -12,10 +12,10 @@ use rustix::fs::Stat;
 
 /// Descriptors that are looked at: a busy desktop has some ten thousand. Those beyond are taken not to be
 /// about the file.
-const MAX_LOOKED_AT: usize = 200_000;
+const MAX_SCANNED_DESCRIPTORS: usize = 200_000;
 
 /// The bits of the flags of a descriptor that say whether it reads, writes, or does both.
-const ACCESS: u32 = 0o3;
+const ACCESS_MODE_BITS: u32 = 0o3;
 
 /// The number of a process that has this file open for writing, if one can be told.
 pub(super) fn writer(file: &Stat) -> Option<u32> {
@@ -29,7 +29,7 @@ pub(super) fn writer(file: &Stat) -> Option<u32> {
         let Ok(open) = fs::read_dir(process.path().join("fd")) else { continue };
         for descriptor in open.filter_map(Result::ok) {
             looked_at += 1;
-            if looked_at > MAX_LOOKED_AT {
+            if looked_at > MAX_SCANNED_DESCRIPTORS {
                 return None;
             }
             let is_it = rustix::fs::stat(descriptor.path())
@@ -47,5 +47,7 @@ pub(super) fn writer(file: &Stat) -> Option<u32> {
 fn writes(info: &Path) -> bool {
     let text = fs::read_to_string(info).unwrap_or_default();
     let flags = text.lines().find_map(|line| line.strip_prefix("flags:"));
-    flags.and_then(|it| u32::from_str_radix(it.trim(), 8).ok()).is_some_and(|it| it & ACCESS != 0)
+    flags
+        .and_then(|it| u32::from_str_radix(it.trim(), 8).ok())
+        .is_some_and(|it| it & ACCESS_MODE_BITS != 0)
 }

@@ -15,11 +15,11 @@ pub struct ProviderDiff {
 pub struct ProviderChange {
     /// Name of the provider.
     pub provider: String,
-    /// What changed.
+    /// Property that changed.
     pub field: ProviderField,
-    /// What it was, as written in the file; `None` for a new provider.
+    /// Value before, as written in the file; `None` for a new provider.
     pub before: Option<String>,
-    /// What it is to be; `None` for a provider that is gone.
+    /// Value that is to be; `None` for a provider that is gone.
     pub after: Option<String>,
 }
 

@@ -72,7 +72,7 @@ pub struct ParsedProviders {
     pub providers: Vec<Provider>,
     /// Faults, in the order of lines. A provider with one is not among the providers.
     pub problems: Vec<ProviderProblem>,
-    /// What is allowed and perhaps not meant.
+    /// Remarks on what is allowed and perhaps not meant.
     pub notices: Vec<ProviderNotice>,
 }
 
@@ -83,9 +83,9 @@ pub struct ProviderProblem {
     pub line: usize,
     /// Provider that it keeps back; `None` where the provider has no readable name.
     pub provider: Option<String>,
-    /// What is wrong.
+    /// Statement of what is wrong.
     pub reason: String,
-    /// What to write instead.
+    /// Advice on what to write instead.
     pub instead: String,
 }
 

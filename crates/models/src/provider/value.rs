@@ -57,7 +57,7 @@ pub(super) fn flag(text: &str) -> Result<bool, &'static str> {
     }
 }
 
-/// Where a key is to be found.
+/// Reads where a key is to be found.
 pub(super) fn key(text: &str) -> Result<KeySource, &'static str> {
     if looks_like_key(text) {
         return Err(KEY_ITSELF);

@@ -10,7 +10,7 @@ use bridle_models::{
 
 /// Request with a name, for every codec.
 pub(crate) struct RequestSample {
-    /// What it shows.
+    /// Feature that it shows.
     pub(crate) note: &'static str,
     /// Properties of the model.
     pub(crate) settings: CodecSettings,

@@ -2,8 +2,9 @@
 //! same. Then streams that are cut off, and such that lie about their size.
 
 use bridle_models::{
-    CallIdPrefix, CodecName, FailureKind, ModelResponse, ResponseAssembler, StopReason,
-    StreamDecoder, StreamEvent,
+    CallIdPrefix, CodecName, CodecSettings, FailureKind, MessagePart, MessageRole, ModelMessage,
+    ModelRequest, ModelResponse, OpaquePlacement, ResponseAssembler, ResultPart, StopReason,
+    StreamDecoder, StreamEvent, ToolOutcome, ToolResult, encode_request,
 };
 use serde_json::Value;
 
@@ -107,4 +108,64 @@ fn streams_are_bounded() {
     assert_eq!(failure(events(CodecName::OpenAiChat, &[calls.as_bytes()])), FailureKind::TooLarge);
     let deep = format!("data: {}\n\n", "[".repeat(100_000));
     assert_eq!(failure(events(CodecName::Gemini, &[deep.as_bytes()])), FailureKind::Malformed);
+}
+
+/// The body of the next request of this model, with a result for every call of the answer.
+fn next_body(codec: CodecName, model: &str, response: &ModelResponse) -> String {
+    let results = response.message.tool_calls().map(|call| {
+        MessagePart::ToolResult(ToolResult {
+            call_id: call.id.clone(),
+            name: call.name.clone(),
+            content: vec![ResultPart::Text("done".to_owned())],
+            outcome: ToolOutcome::Success,
+        })
+    });
+    let results = ModelMessage::of(MessageRole::User, results.collect());
+    let messages = vec![ModelMessage::user("hi"), response.message.clone(), results];
+    let request = ModelRequest::new(model, messages);
+    let encoded = encode_request(codec, &CodecSettings::default(), &request).expect("a request");
+    String::from_utf8(encoded.body).expect("UTF-8")
+}
+
+#[test]
+fn opaque_state_goes_back_as_it_came_and_to_its_own_model_alone() {
+    let mut returned = Vec::new();
+    for StreamVector { note, codec, input, .. } in vectors() {
+        let response = answer(codec, &input);
+        if response.end.is_err() {
+            continue;
+        }
+        let (own, other) = (next_body(codec, "m", &response), next_body(codec, "n", &response));
+        for part in &response.message.parts {
+            let MessagePart::Opaque(state) = part else { continue };
+            // Members are put among others; a part of its own stands as it is.
+            let text = match state.placement {
+                OpaquePlacement::Part => state.value.as_str(),
+                OpaquePlacement::PreviousPart | OpaquePlacement::Message => {
+                    state.value.as_str().trim_matches(['{', '}'])
+                }
+            };
+            // An answer without text and calls is no message of `openai-chat`.
+            let is_message = codec != CodecName::OpenAiChat || own.contains("\"assistant\"");
+            assert_eq!(own.contains(text), is_message, "{note}\n{text}\n{own}");
+            assert!(!other.contains(text), "{note}\n{other}");
+            returned.push(codec);
+        }
+    }
+    returned.dedup();
+    assert_eq!(returned, CodecName::ALL);
+}
+
+#[test]
+fn an_answer_as_long_as_allowed_is_cut_whatever_the_server_says() {
+    let note = "as llama.cpp answered: text, cut for its length and called complete";
+    let vector = vectors().find(|vector| vector.note == note).expect("the vector");
+    let stop = |max_output_tokens| {
+        let mut response = answer(vector.codec, &vector.input);
+        response.correct_stop(max_output_tokens);
+        response.end.expect("an answer")
+    };
+    assert_eq!(stop(None), StopReason::EndTurn);
+    assert_eq!(stop(Some(9)), StopReason::EndTurn);
+    assert_eq!(stop(Some(8)), StopReason::MaxTokens);
 }

@@ -8,7 +8,7 @@ use crate::line::heading_level;
 use crate::text::{Span, trim};
 use crate::tree::{Node, NodeId, Tree};
 
-/// Where and when a subtree is archived.
+/// Place and time from which a subtree is archived.
 #[derive(Clone, Copy, Debug)]
 pub struct Origin<'o> {
     /// The name of the file that it is in.

@@ -174,7 +174,7 @@ impl<'t> Tree<'t> {
         }
     }
 
-    /// What a cookie in that node counts the boxes of: an item, a block, or all of the section.
+    /// Returns the container whose boxes a cookie in that node counts: an item, a block, or all of the section.
     fn container(&self, items: &Items, index: usize) -> usize {
         let mut at = index;
         while at > items.first {

@@ -1,5 +1,7 @@
 //! Clocking in and out: lines of `CLOCK:` in the logbook of a headline. What time it is, the caller says.
 
+use bridle_sexp::civil_date::days_from_civil;
+
 use super::drawer::is_stamp;
 use super::entry::indent_to;
 use super::journal::{LOGBOOK, LogRules};
@@ -97,11 +99,5 @@ fn minutes(stamp: &[u8]) -> Option<i64> {
     if hour > 23 || minute > 59 || !(1..=12).contains(&month) || !(1..=31).contains(&day) {
         return None;
     }
-    // Days of the calendar, with years that begin in March, so that leap days come last.
-    let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
-    let days = 365 * year + year.div_euclid(4) - year.div_euclid(100)
-        + year.div_euclid(400)
-        + (153 * month + 2) / 5
-        + day;
-    Some(days * 24 * 60 + hour * 60 + minute)
+    Some(days_from_civil(year, month, day) * 24 * 60 + hour * 60 + minute)
 }

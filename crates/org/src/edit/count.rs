@@ -10,7 +10,7 @@ use crate::property::pair;
 use crate::text::{Span, drop_blanks};
 use crate::tree::{Node, NodeId, Tree};
 
-/// How many there are, and how many of them are done.
+/// Number of items, and of those that are done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Counts {
     pub(super) all: usize,
@@ -157,7 +157,7 @@ impl<'t> Tree<'t> {
         })
     }
 
-    /// The same, with what lines `:KEY+:` add to it.
+    /// Returns a property with all that lines `:KEY+:` add to it.
     pub(super) fn full_property(&self, headline: NodeId, key: &[u8]) -> Option<Vec<u8>> {
         let (first, last) = self.below(headline).ok()?.drawer?;
         self.joined_values(first + 1..last, key)

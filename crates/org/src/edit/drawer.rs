@@ -7,7 +7,7 @@ use crate::property::{self, is_planning, pair};
 use crate::text::Span;
 use crate::tree::{NodeId, Tree};
 
-/// What a planning line can say.
+/// Entry of a planning line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Plan {
     /// `SCHEDULED:`.

@@ -87,7 +87,7 @@ impl<'w> Entry<'w> {
         self.text.splice(span.start..span.end, text);
     }
 
-    /// Where the planning line is, without its end.
+    /// Returns the place of the planning line, without its end.
     pub(super) fn planning(&self) -> Option<Span> {
         let lines = self.lines();
         let is_line = lines.count() > 1 && is_planning_line(lines.content(1));
@@ -248,7 +248,7 @@ fn last_plan(line: &[u8], plan: Plan) -> Option<Span> {
     found
 }
 
-/// Where the next plan of any kind begins.
+/// Returns the beginning of the next plan of any kind.
 fn next_plan(line: &[u8]) -> Option<usize> {
     let all = [Plan::Scheduled, Plan::Deadline, Plan::Closed];
     all.iter().filter_map(|plan| any_plan_at(line, *plan)).min()

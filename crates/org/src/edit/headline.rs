@@ -21,7 +21,7 @@ struct Said<'t> {
 }
 
 impl Said<'_> {
-    /// Where a part of the line is in the text, with so many bytes before and behind it.
+    /// Returns the place of a part of the line in the text, with so many bytes before and behind it.
     fn span(&self, part: &[u8], before: usize, behind: usize) -> Span {
         let at = self.start + offset_in(self.line, part);
         Span { start: at - before, end: at + part.len() + behind }
@@ -33,7 +33,7 @@ impl Said<'_> {
         Span { start: span.start, end: span.end + usize::from(rest.starts_with(b" ")) }
     }
 
-    /// Where what follows the stars begins.
+    /// Returns the beginning of the text behind the stars.
     fn front(&self) -> usize {
         let rest = &self.line[self.stars..];
         self.start + self.line.len() - skip_blanks(rest).len()

@@ -17,19 +17,19 @@ pub(super) const LOGBOOK: &[u8] = b"LOGBOOK";
 /// Columns that the name of a state takes in the log.
 const STATE_COLUMNS: usize = 12;
 
-/// What is logged, by the settings that hold for a heading.
+/// Rules of logging, by the settings that hold for a heading.
 #[derive(Clone, Debug)]
 pub(super) struct LogRules<'t> {
-    /// When something is done, `org-log-done`.
+    /// Log of a heading that becomes done, `org-log-done`.
     pub(super) done: Option<LogKind>,
-    /// When something that repeats is done, `org-log-repeat`.
+    /// Log of a repeating heading that becomes done, `org-log-repeat`.
     pub(super) repeat: Option<LogKind>,
-    /// When another day is scheduled, or a deadline moves.
+    /// Log of another scheduled day, or of a deadline that moves.
     pub(super) reschedule: Option<LogKind>,
     pub(super) redeadline: Option<LogKind>,
-    /// When a subtree is refiled.
+    /// Log of a subtree that is refiled.
     pub(super) refile: Option<LogKind>,
-    /// When a heading gets or loses one of these keywords.
+    /// Keywords whose gain or loss is logged.
     pub(super) states: Vec<LoggedWord<'t>>,
     /// The drawer that the log is in.
     pub(super) drawer: Option<Vec<u8>>,
@@ -39,7 +39,7 @@ pub(super) struct LogRules<'t> {
     pub(super) logging: Option<Vec<u8>>,
 }
 
-/// What is to be noted once the change is made.
+/// Note that is written once the change is made.
 #[derive(Clone, Debug)]
 pub(super) struct LogNote {
     pub(super) purpose: LogPurpose,
@@ -141,7 +141,7 @@ impl<'t> LogRules<'t> {
         rules
     }
 
-    /// What is logged for the change from one keyword to another.
+    /// Returns the kind of log for the change from one keyword to another.
     pub(super) fn state_log(&self, new: Option<&[u8]>, old: Option<&[u8]>) -> Option<LogKind> {
         let of = |word: Option<&[u8]>| self.states.iter().find(|it| Some(it.keyword) == word);
         of(new).and_then(|it| it.entering).or_else(|| of(old).and_then(|it| it.leaving))
@@ -262,7 +262,7 @@ impl Entry<'_> {
         Ok((made + 1, 0))
     }
 
-    /// Where the next note is put below what stands right below the headline.
+    /// Returns the place of the next note, below the lines right behind the headline.
     fn place_in_body(&self, latest_first: bool) -> Result<(usize, usize), EditError> {
         let tree = self.tree();
         let below = tree.below(Self::headline(&tree)?)?;

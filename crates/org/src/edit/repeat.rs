@@ -59,7 +59,7 @@ pub(super) fn is_repeated(stamp: &[u8]) -> bool {
     repeater_end(stamp, 0).is_some()
 }
 
-/// Where the timestamps with repeaters are: in planning and properties, and where Org sees one.
+/// Returns the places of timestamps with repeaters: in planning and properties, and where Org sees one.
 fn repeated(tree: &Tree<'_>) -> Vec<Span> {
     let text = tree.whole;
     let mut seen = seen_stamps(tree);
@@ -98,7 +98,8 @@ fn seen_stamps(tree: &Tree<'_>) -> Vec<Span> {
     seen
 }
 
-/// Where the repeater of the timestamp that begins at `open` ends: `<`, a date, a blank, anything but a bracket, a repeater.
+/// Returns the end of the repeater in the timestamp that begins at `open`: `<`, a date, a blank, anything but a
+/// bracket, a repeater.
 fn repeater_end(text: &[u8], open: usize) -> Option<usize> {
     let inner = text.get(open..)?.strip_prefix(b"<").filter(|inner| is_date(inner))?;
     let rest = inner.get(10..).filter(|rest| rest.first() == Some(&b' '))?;
@@ -299,7 +300,7 @@ fn extra(stamp: &[u8]) -> &[u8] {
     (0..stamp.len()).find_map(|from| fits(from).map(|end| &stamp[from..end])).unwrap_or_default()
 }
 
-/// Where `-11:30` stands.
+/// Returns the place of `-11:30`.
 fn end_time(text: &[u8]) -> Option<usize> {
     text.windows(6).position(|it| {
         it[0] == b'-'

@@ -17,7 +17,7 @@ use crate::tree::{NodeId, Tree};
 pub struct StateChange<'c> {
     /// The keyword; none takes it away.
     pub keyword: Option<&'c [u8]>,
-    /// When it changes: for the log, and for what repeats.
+    /// Time of the change: for the log, and for timestamps that repeat.
     pub now: Moment,
     /// A note for the log, where the settings ask for one; may be empty.
     pub note: &'c [u8],
@@ -27,7 +27,7 @@ pub struct StateChange<'c> {
 struct Changing<'c, 'w> {
     entry: Entry<'w>,
     now: Moment,
-    /// What is to be logged at the end.
+    /// Note that is written at the end.
     pending: Option<LogNote>,
     rules: &'c LogRules<'w>,
 }

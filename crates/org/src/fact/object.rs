@@ -140,7 +140,7 @@ fn inline_source(text: &[u8]) -> Facts<'_> {
     ]
 }
 
-/// Where the square bracket that the bytes begin with is closed.
+/// Returns the place that closes the square bracket at the beginning of the bytes.
 fn closing(bytes: &[u8]) -> Option<usize> {
     let mut open = 0usize;
     bytes.iter().position(|byte| {

@@ -7,7 +7,7 @@ use crate::text::find_pair;
 use super::note::is_key;
 use super::radio::Radio;
 
-/// What was found from one place on, in the container of that number.
+/// Result of a search from one place on, in the container of that number.
 #[derive(Clone, Copy, Debug, Default)]
 struct Known {
     container: u64,
@@ -32,7 +32,7 @@ impl Known {
     }
 }
 
-/// What is searched for.
+/// Object of a search.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Sought {
     /// `]` or `>`.
@@ -51,9 +51,9 @@ pub(super) enum Sought {
     MacroEnd,
     /// NUL.
     Nul,
-    /// What ends the language of an inline source block.
+    /// End of the language of an inline source block.
     LanguageEnd,
-    /// What ends the name of an inline call.
+    /// End of the name of an inline call.
     CallEnd,
     /// A line end behind which only blanks come before the next, or before `>`.
     EmptyLine,
@@ -68,13 +68,13 @@ pub(super) const MARKS: &[u8; 6] = b"*/_+=~";
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Cursors {
-    /// Which container is read: what is known of another does not count.
+    /// Number of the container that is read: results of another one do not count.
     container: u64,
     sought: [Known; SOUGHT],
     closers: [Known; MARKS.len()],
     newlines: [Known; 2],
     radio: Known,
-    /// Where the repeater before an angle begins, and that angle: many timestamps that fail may share it.
+    /// Beginning of the repeater before an angle, and that angle: many timestamps that fail may share it.
     repeater: Known,
 }
 
@@ -112,7 +112,7 @@ impl Cursors {
         })
     }
 
-    /// Where something that reads like a radio target first begins from `from` on, in the container from `start` on.
+    /// Returns the first place from `from` on that reads like a radio target, in the container from `start` on.
     pub(super) fn radio(
         &mut self,
         text: &[u8],
@@ -123,7 +123,7 @@ impl Cursors {
         self.radio.ask(self.container, from, |from| radio.next(text, start, from))
     }
 
-    /// Where the repeater begins that stands before the angle at `close`.
+    /// Returns the beginning of the repeater before the angle at `close`.
     pub(super) fn repeater(&mut self, text: &[u8], close: usize) -> Option<usize> {
         let known = self.repeater;
         if known.container != self.container || known.from != close {

@@ -31,8 +31,8 @@ impl Reader<'_> {
             })
     }
 
-    /// What closes the emphasis that `mark` opens at `at`: the first such mark with at most one line end before it.
-    /// At the end of the frame nothing needs to follow.
+    /// Returns the mark that closes the emphasis that `mark` opens at `at`: the first such mark with at most one
+    /// line end before it. At the end of the frame nothing needs to follow.
     fn closer(&mut self, mark: u8, at: usize, frame: &Frame) -> Option<usize> {
         let from = at + 2;
         let limit = self.scratch.cursors.second_newline(self.text, at + 1).min(frame.end);

@@ -35,7 +35,7 @@ const fn is_start(byte: u8) -> bool {
         | (byte == b'~')
 }
 
-/// Where the first of them is in a chunk.
+/// Returns the place of the first such byte in a chunk.
 fn in_chunk(chunk: &[u8; CHUNK]) -> Option<usize> {
     let mut marks = [0_u8; CHUNK];
     for (mark, byte) in marks.iter_mut().zip(chunk) {
@@ -45,7 +45,7 @@ fn in_chunk(chunk: &[u8; CHUNK]) -> Option<usize> {
     (marks != 0).then(|| widen(marks.trailing_zeros() / u8::BITS))
 }
 
-/// Where the first byte is that could begin an object, or show one.
+/// Returns the place of the first byte that could begin an object, or show one.
 fn first_start(text: &[u8]) -> Option<usize> {
     let (chunks, rest) = text.as_chunks::<CHUNK>();
     for (index, chunk) in chunks.iter().enumerate() {
@@ -81,7 +81,7 @@ impl Reader<'_> {
         limit.map(|(begin, end)| self.found(Type::Link, begin, end, frame, Some((begin, end))))
     }
 
-    /// Where the next radio link begins and ends.
+    /// Returns the beginning and the end of the next radio link.
     fn radio_link(&mut self, at: usize, frame: &Frame) -> Option<(usize, usize)> {
         let radio = self.radio.filter(|_| frame.set.has(Type::Link))?;
         let mut from = at;

@@ -103,7 +103,7 @@ impl Reader<'_> {
         end
     }
 
-    /// What closes the parenthesis at `at`, with at most `levels` of them in each other.
+    /// Returns the place that closes the parenthesis at `at`, with at most `levels` of them in each other.
     fn parenthesis(&self, at: usize, frame: &Frame, levels: usize) -> Option<usize> {
         let (mut open, mut place) = (1, at + 1);
         while place < frame.end {
@@ -154,7 +154,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Where the target of a link ends: at the first bracket, unless an odd number of backslashes escapes it.
+    /// Returns the end of the target of a link: the first bracket, unless an odd number of backslashes escapes it.
     fn target_end(&self, start: usize, frame: &Frame) -> Option<usize> {
         let mut at = start;
         loop {

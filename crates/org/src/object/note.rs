@@ -74,7 +74,7 @@ impl Reader<'_> {
         Some(Found { kind: Type::CitationReference, begin: at, end, contents: None })
     }
 
-    /// What stands before the keys of a citation, and behind them.
+    /// Returns the spans before the keys of a citation, and behind them.
     pub(super) fn around_keys(&self, found: &Found) -> [(usize, usize); 2] {
         let (first, last) = found.contents.unwrap_or((found.end, found.end));
         let behind_colon = memchr::memchr(b':', &self.text[found.begin..first])
@@ -88,7 +88,7 @@ impl Reader<'_> {
         [(start, first.saturating_sub(1).max(start)), (last, close - tail)]
     }
 
-    /// What stands before the key of a reference, and behind it.
+    /// Returns the spans before the key of a reference, and behind it.
     pub(super) fn around_key(&mut self, found: &Found) -> [(usize, usize); 2] {
         let Some((key, key_end)) = self.key(found.begin, found.end) else {
             return [(found.end, found.end); 2];
@@ -97,7 +97,7 @@ impl Reader<'_> {
         [(found.begin, key), (key_end, found.end - usize::from(separated))]
     }
 
-    /// Where the first key from `from` on begins, with its `@`, and where it ends.
+    /// Returns the beginning of the first key from `from` on, with its `@`, and its end.
     fn key(&mut self, from: usize, limit: usize) -> Option<(usize, usize)> {
         let at = self.scratch.cursors.find(self.text, Sought::Key, from)?;
         let mut end = at + 1;

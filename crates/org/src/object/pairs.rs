@@ -1,6 +1,6 @@
 //! Brackets and what closes them, of one kind and one container: found in one walk, when the first is asked for.
 
-/// How deeply brackets are in each other, as far as sub- and superscripts care.
+/// Depth of brackets in each other, as far as sub- and superscripts care.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Shape {
     /// None inside.
@@ -20,7 +20,7 @@ struct Pair {
     shape: Shape,
 }
 
-/// How far is looked for what closes a bracket before all of them are, in bytes.
+/// Bytes in which a closing bracket is searched before all brackets are paired.
 const NEAR: usize = 64;
 
 fn closing(opening: u8) -> u8 {
@@ -31,7 +31,8 @@ fn closing(opening: u8) -> u8 {
     }
 }
 
-/// What closes the bracket at `open`, when it is near and no other of its kind is between them: nearly always.
+/// Returns the bracket that closes the one at `open`, when it is near and no other of its kind is between them:
+/// nearly always.
 fn near(text: &[u8], open: usize) -> Option<usize> {
     let opening = *text.get(open)?;
     let closing = closing(opening);
@@ -54,12 +55,13 @@ impl Pairs {
         self.known = false;
     }
 
-    /// What closes the bracket at `open`.
+    /// Returns the bracket that closes the one at `open`.
     pub(super) fn close(&mut self, text: &[u8], start: usize, open: usize) -> Option<usize> {
         near(text, open).or_else(|| self.pair(text, start, open).and_then(|pair| pair.close))
     }
 
-    /// The same, where brackets inside it are at most two deep, and all equally.
+    /// Returns the bracket that closes the one at `open`, if brackets inside it are at most two deep, and all
+    /// equally.
     pub(super) fn shallow(&mut self, text: &[u8], start: usize, open: usize) -> Option<usize> {
         if let Some(close) = near(text, open) {
             return Some(close);

@@ -48,8 +48,8 @@ impl Radio {
         self.known.is_empty()
     }
 
-    /// Where a radio link first begins from `from` on. Objects begin and end beside marks, which part words: whether a
-    /// link may begin or end somewhere does not depend on what it is in.
+    /// Returns the first radio link from `from` on. Objects begin and end beside marks, which part words: whether a
+    /// link may begin or end at a place does not depend on the object around it.
     pub(super) fn next(&self, text: &[u8], start: usize, from: usize) -> Option<usize> {
         let mut at = from;
         while at < text.len() {

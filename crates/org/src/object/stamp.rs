@@ -97,7 +97,7 @@ fn is_expression(inner: &[u8]) -> bool {
     inner.starts_with(b"%%(") && inner.ends_with(b")") && inner.len() > b"%%()".len()
 }
 
-/// Where the `+1w` begins that stands at the end.
+/// Returns the beginning of the `+1w` at the end.
 pub(super) fn repeater_at(bytes: &[u8]) -> Option<usize> {
     let (b'd' | b'w' | b'm' | b'y' | b'D' | b'W' | b'M' | b'Y', rest) = bytes.split_last()? else {
         return None;

@@ -87,7 +87,7 @@ impl Closers {
         first(&self.dynamic, from, limit)
     }
 
-    /// The same for what a list takes for the end of a dynamic block.
+    /// Returns the next line that a list takes for the end of a dynamic block.
     pub(super) fn colon(&self, from: usize, limit: usize) -> Option<usize> {
         first(&self.colons, from, limit)
     }

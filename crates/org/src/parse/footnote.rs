@@ -20,8 +20,8 @@ impl Parser<'_, '_> {
         Parsed { behind: end, contents, kind: Type::FootnoteDefinition }
     }
 
-    /// Where the contents of something begin whose mark ends in column `column` of line `at`: behind the mark, or
-    /// on the next line with text.
+    /// Returns the beginning of the contents behind a mark that ends in column `column` of line `at`: behind the
+    /// mark, or on the next line with text.
     pub(super) fn contents_behind(
         &self,
         at: usize,

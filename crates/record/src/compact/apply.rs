@@ -3,17 +3,17 @@
 
 use rusqlite::{Connection, params};
 
-use super::COMPACTED;
 use super::plan::RemovableRun;
 use crate::chain;
-use crate::cipher::SALT;
+use crate::cipher::SALT_BYTES;
+use crate::compacted_span::COMPACTED;
+use crate::database::count;
 use crate::error::StoreError;
 use crate::forget::ForgetRequest;
+use crate::receipts::{RECEIPT_BYTES, ReceiptEntry};
 use crate::record::RecordHash;
 use crate::record_page::{self, RecordFacts, RecordFields};
-use crate::schema::count;
 use crate::session_ranges::{self, SessionRanges};
-use crate::store::{ENTRY, ReceiptEntry};
 
 /// Version of the kind.
 const KIND_VERSION: u64 = 1;
@@ -73,7 +73,7 @@ pub(super) fn digest(run: &RemovableRun, by: &ForgetRequest) -> RecordHash {
     digest_of(fields_of(run, by, &mut fields), &run.span.last)
 }
 
-/// The same of a record that was read.
+/// Hashes a record that was read, for the digest of a span.
 pub(crate) fn digest_of(fields: &[u8], hash: &RecordHash) -> RecordHash {
     chain::address(&[fields, hash.as_bytes()].concat())
 }
@@ -102,7 +102,7 @@ fn replace_leaves(
     let (from, to) = (run.span.from, run.span.to);
     let (mut before, mut after, mut firsts) = (Vec::new(), Vec::new(), Vec::new());
     {
-        let mut statement = connection.prepare_cached(record_page::WITHIN)?;
+        let mut statement = connection.prepare_cached(record_page::PAGES_WITHIN)?;
         let mut rows = statement.query(params![from, to])?;
         while let Some(row) = rows.next()? {
             let (first, records) = record_page::of_row(row)?;
@@ -149,7 +149,7 @@ fn split_salts(connection: &Connection, run: &RemovableRun) -> Result<(), StoreE
         .prepare_cached("INSERT INTO salt (first, sessions, salts) VALUES (?1, ?2, ?3)")?;
     for (first, packed, salts) in rows {
         let of: Vec<(i64, i64)> = SessionRanges::new(first, &packed).collect();
-        let salts = salts.as_chunks::<SALT>().0;
+        let salts = salts.as_chunks::<SALT_BYTES>().0;
         let pairs = || of.iter().zip(salts);
         if pairs().all(|((number, _), _)| *number < from || *number > to) {
             continue;
@@ -171,7 +171,7 @@ fn split_salts(connection: &Connection, run: &RemovableRun) -> Result<(), StoreE
 fn split_places(connection: &Connection, run: &RemovableRun) -> Result<(), StoreError> {
     let (from, to) = (run.span.from, run.span.to);
     let rows: Vec<(i64, Vec<u8>)> = connection
-        .prepare_cached(session_ranges::FORWARD)?
+        .prepare_cached(session_ranges::PLACES_FORWARD)?
         .query_map(params![from, to], |row| Ok((row.get(0)?, row.get(1)?)))?
         .collect::<Result<_, _>>()?;
     let mut delete = connection.prepare_cached("DELETE FROM place WHERE first = ?1")?;
@@ -211,9 +211,9 @@ fn split_receipts(connection: &Connection, run: &RemovableRun) -> Result<(), Sto
         })?
         .collect::<Result<_, _>>()?;
     for (first, at, packed) in rows {
-        let entries = packed.as_chunks::<ENTRY>().0;
+        let entries = packed.as_chunks::<RECEIPT_BYTES>().0;
         let is_kept =
-            |entry: &&[u8; ENTRY]| !(from..=to).contains(&ReceiptEntry::read(entry).number);
+            |entry: &&[u8; RECEIPT_BYTES]| !(from..=to).contains(&ReceiptEntry::read(entry).number);
         let kept: Vec<_> = entries.iter().filter(is_kept).collect();
         if kept.len() == entries.len() {
             continue;

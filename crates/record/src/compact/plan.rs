@@ -6,17 +6,17 @@ use std::ops::ControlFlow;
 
 use rusqlite::Connection;
 
-use super::span::{CompactedSpan, SessionSpan};
 use super::{MAX_RECORDS_PER_STEP, MAX_RUNS_PER_STEP};
+use crate::compacted_span::{CompactedSpan, SessionSpan};
 use crate::error::StoreError;
 use crate::reader::RecordOpener;
 use crate::record::RecordHash;
 use crate::record_page::{self, RawRecord, StoredBody};
 
-/// What one step does.
+/// One step of compacting: the runs that it replaces.
 pub(super) struct CompactionStep {
     pub(super) runs: Vec<RemovableRun>,
-    /// Where the next step begins.
+    /// Record that the next step begins with.
     pub(super) next: i64,
     pub(super) is_last: bool,
     /// Sessions of records that stay.
@@ -30,7 +30,7 @@ pub(super) struct RemovableRun {
     pub(super) prev: RecordHash,
     /// Time of the last.
     pub(super) at: i64,
-    /// How many of them are records of their own, and were not taken away before.
+    /// Records of the run that stand for themselves, and were not taken away before.
     pub(super) taken: u64,
     /// Blobs that have their bodies.
     pub(super) blobs: Vec<Vec<u8>>,

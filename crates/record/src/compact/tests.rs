@@ -5,7 +5,7 @@ use std::path::Path;
 
 use bridle_sexp::{Value, json};
 
-use super::span::CompactedSpan;
+use crate::compacted_span::CompactedSpan;
 use crate::record::RecordHash;
 
 fn bytes(hex: &str) -> Vec<u8> {

@@ -10,9 +10,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustix::process::{Signal, getpid, kill_process};
 
-use crate::schema;
+use crate::database;
 
-/// Where to die, and at which passing.
+/// Fault point at which to die, and the passing that counts.
 struct Plan {
     name: String,
     nth: u64,
@@ -54,7 +54,7 @@ fn copy(dir: &Path, target: &Path, commit: u64) -> std::io::Result<()> {
         fs::remove_dir_all(&next)?;
     }
     fs::create_dir_all(&next)?;
-    for file in schema::companions(&dir.join(schema::FILE)) {
+    for file in database::companions(&dir.join(database::RECORD_FILE)) {
         // The shared memory is made anew from the log, as after a power cut.
         let name = file.file_name().unwrap_or_default();
         if file.exists() && !name.to_string_lossy().ends_with("-shm") {

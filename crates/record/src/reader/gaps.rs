@@ -2,7 +2,7 @@
 //! each number, so an erased record stands in for each of them.
 
 use super::SessionRow;
-use crate::compact::COMPACTED;
+use crate::compacted_span::COMPACTED;
 use crate::record::{Record, RecordBody, RecordHash, RecordNumber};
 
 /// Puts a stand-in where a number is missing, at most so many records in all.

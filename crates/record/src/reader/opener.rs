@@ -9,15 +9,14 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use super::ReceiptRow;
 use crate::append::MessageReceipt;
 use crate::chain::{self, SessionIdentity};
-use crate::cipher::{self, SALT, Salt, SealLabel, SealPlace, SessionKey};
-use crate::compact::span::CompactedSpan;
+use crate::cipher::{self, SALT_BYTES, Salt, SealLabel, SealPlace, SessionKey};
+use crate::compacted_span::CompactedSpan;
+use crate::database::{self, count};
 use crate::error::StoreError;
+use crate::receipts::{self, MAX_RECEIPTS, RECEIPT_BYTES, ReceiptEntry};
 use crate::record::{Record, RecordBody, RecordNumber};
 use crate::record_page::{self, PageRecords, RawRecord, SharedPartPlace, StoredBody};
-use crate::schema::{self, count};
 use crate::session_ranges;
-use crate::session_tail;
-use crate::store::{self, ENTRY, MAX_RECEIPTS, ReceiptEntry};
 
 /// Opens the records of one moment.
 pub(crate) struct RecordOpener<'c> {
@@ -35,12 +34,12 @@ struct SaltRow(i64, Vec<u8>);
 impl SaltRow {
     fn of(&self, number: i64) -> Option<Salt> {
         let index = usize::try_from(number.checked_sub(self.0)?).ok()?;
-        self.1.as_chunks::<SALT>().0.get(index).copied()
+        self.1.as_chunks::<SALT_BYTES>().0.get(index).copied()
     }
 
     /// The record behind its own.
     fn end(&self) -> i64 {
-        self.0.saturating_add(schema::int((self.1.len() / SALT) as u64))
+        self.0.saturating_add(database::int((self.1.len() / SALT_BYTES) as u64))
     }
 }
 
@@ -53,7 +52,7 @@ pub(super) const SALTS_FROM: &str = "SELECT first, salts FROM salt
     WHERE first >= (SELECT max(first) FROM salt WHERE first <= ?1) ORDER BY first LIMIT ?2";
 
 /// Records that may lie between two for somebody to be reading on: a row has at most as many salts.
-const NEAR: i64 = 64;
+const NEARBY_RECORDS: i64 = 64;
 
 /// A session, as far as its records need it.
 struct SessionSecrets {
@@ -63,7 +62,7 @@ struct SessionSecrets {
     key: Option<SessionKey>,
 }
 
-/// What became of a body.
+/// Body of a record, as far as it can be opened.
 pub(crate) enum OpenedBody {
     /// The text.
     Text(Vec<u8>),
@@ -134,7 +133,7 @@ impl<'c> RecordOpener<'c> {
         let StoredBody::Shared(bytes) = raw.stored else { return Ok(None) };
         let OpenedBody::Text(bytes) = self.unseal(raw, bytes.to_vec())? else { return Ok(None) };
         let part = SharedPartPlace::read(&bytes).map(|(part, _)| part.later);
-        Ok(part.map(|later| schema::int(count(raw.number).saturating_add(later))))
+        Ok(part.map(|later| database::int(count(raw.number).saturating_add(later))))
     }
 
     /// Whether nobody can read a record any more: its key or its salt is destroyed, or that of the record
@@ -150,7 +149,7 @@ impl<'c> RecordOpener<'c> {
         Ok(self.salt(raw.number)?.is_some_and(|salt| cipher::is_destroyed(&salt)))
     }
 
-    /// What is known of records that are compacted, with the names that their sessions still have.
+    /// Returns the facts about compacted records, with the names that their sessions still have.
     fn span(&mut self, raw: &RawRecord<'_>, bytes: &[u8]) -> Result<OpenedBody, StoreError> {
         let Some(span) = CompactedSpan::read(raw.number, raw.hash, bytes) else {
             return Ok(OpenedBody::Wrong);
@@ -167,7 +166,7 @@ impl<'c> RecordOpener<'c> {
     /// Puts a body together of which a part stands in another record.
     fn shared(&mut self, raw: &RawRecord<'_>, bytes: &[u8]) -> Result<OpenedBody, StoreError> {
         let Some((part, own)) = SharedPartPlace::read(bytes) else { return Ok(OpenedBody::Wrong) };
-        let number = schema::int(count(raw.number).saturating_add(part.later));
+        let number = database::int(count(raw.number).saturating_add(part.later));
         let mut near = PageRecords::new(raw.rest).flatten();
         // Mostly it is in the same leaf.
         if let Some(other) = near.find(|other| other.number == number) {
@@ -261,7 +260,7 @@ impl<'c> RecordOpener<'c> {
         let given: i64 = connection
             .prepare_cached("SELECT receipts FROM session WHERE id = ?1")?
             .query_row([session], |row| row.get(0))?;
-        let mut later = store::receipts_after(connection, session_tail::settled(connection)?)?;
+        let mut later = receipts::after(connection, session_ranges::settled_up_to(connection)?)?;
         later.retain(|entry| entry.session == session);
         let most = (count(given) + later.len() as u64).min(MAX_RECEIPTS);
         let most = usize::try_from(most).unwrap_or(usize::MAX);
@@ -291,7 +290,8 @@ impl<'c> RecordOpener<'c> {
 
     /// A receipt, unless it is forgotten with its record or its session.
     fn receipt(&mut self, entry: &ReceiptEntry) -> Result<Option<ReceiptRow>, StoreError> {
-        let salt = self.salt(schema::int(entry.number))?.filter(|salt| !cipher::is_destroyed(salt));
+        let salt =
+            self.salt(database::int(entry.number))?.filter(|salt| !cipher::is_destroyed(salt));
         let session = self.session(entry.session)?;
         let key =
             session.and_then(|session| session.key.as_ref()).filter(|key| !key.is_destroyed());
@@ -300,7 +300,7 @@ impl<'c> RecordOpener<'c> {
         Ok(Some(ReceiptRow { seq: entry.seq, at: entry.at, message, body }))
     }
 
-    /// Who a session is, for the hash of its records.
+    /// Returns the identity of a session, for the hash of its records.
     pub(crate) fn identity(&mut self, id: i64) -> Result<Option<SessionIdentity>, StoreError> {
         Ok(self.session(id)?.map(|session| session.identity))
     }
@@ -352,7 +352,7 @@ impl<'c> RecordOpener<'c> {
             self.next = salts.end();
             self.salts.pop_front();
         }
-        let reads_on = (0..=NEAR).contains(&number.saturating_sub(self.next));
+        let reads_on = (0..=NEARBY_RECORDS).contains(&number.saturating_sub(self.next));
         let mut statement = self.connection.prepare_cached(SALTS_FROM)?;
         let rows = statement
             .query_map(params![number, if reads_on { ROWS_AHEAD } else { 1 }], |row| {
@@ -400,8 +400,8 @@ fn receipts_within(
     let mut entries = Vec::new();
     while let Some(row) = rows.next()? {
         let packed: Vec<u8> = row.get(0)?;
-        let read = packed.as_chunks::<ENTRY>().0.iter().map(ReceiptEntry::read);
-        entries.extend(read.filter(|entry| numbers.contains(&schema::int(entry.number))));
+        let read = packed.as_chunks::<RECEIPT_BYTES>().0.iter().map(ReceiptEntry::read);
+        entries.extend(read.filter(|entry| numbers.contains(&database::int(entry.number))));
     }
     Ok(entries)
 }

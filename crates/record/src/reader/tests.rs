@@ -27,7 +27,7 @@ fn no_query_walks_through_the_record() {
     let connection = open_writer(dir.path()).unwrap();
     check(
         &connection,
-        record_page::WITHIN,
+        record_page::PAGES_WITHIN,
         &[
             "SEARCH record USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)",
             "SCALAR SUBQUERY 1",
@@ -43,7 +43,7 @@ fn no_query_walks_through_the_record() {
             "SEARCH salt USING INTEGER PRIMARY KEY (rowid<?)",
         ],
     );
-    for sql in [session_ranges::FORWARD, session_ranges::BACKWARD] {
+    for sql in [session_ranges::PLACES_FORWARD, session_ranges::PLACES_BACKWARD] {
         check(
             &connection,
             sql,
@@ -54,7 +54,11 @@ fn no_query_walks_through_the_record() {
             ],
         );
     }
-    check(&connection, session_ranges::LATER, &["SEARCH salt USING INTEGER PRIMARY KEY (rowid>?)"]);
+    check(
+        &connection,
+        session_ranges::UNSETTLED_SALTS,
+        &["SEARCH salt USING INTEGER PRIMARY KEY (rowid>?)"],
+    );
 }
 
 /// A commit for each record, so that each has a row of salts of its own; two sessions in turn, and every

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::{
-    PAGE, PageRecords, PageWriter, QUARTER, RawRecord, RecordFacts, RecordFields, SEVERAL,
+    PAGE_BYTES, PageRecords, PageWriter, QUARTER, RawRecord, RecordFacts, RecordFields, SEVERAL,
     StoredBody,
 };
 use crate::chain::SessionIdentity;
@@ -61,7 +61,7 @@ fn what_was_written_comes_back() {
 #[test]
 fn a_leaf_without_room_is_put_into_the_table() {
     // A commit of little, and one that fills pages.
-    for (bytes, per_leaf, most) in [(30 * 1200, 3, QUARTER), (SEVERAL, 12, PAGE)] {
+    for (bytes, per_leaf, most) in [(30 * 1200, 3, QUARTER), (SEVERAL, 12, PAGE_BYTES)] {
         let dir = tempfile::tempdir().unwrap();
         let connection = open_writer(dir.path()).unwrap();
         let mut leaf = PageWriter::new(bytes);
@@ -107,7 +107,7 @@ fn a_full_leaf_is_a_page() {
         || -> i64 { connection.pragma_query_value(None, "page_count", |row| row.get(0)).unwrap() };
     let (before, mut leaf) = (pages(), PageWriter::new(SEVERAL));
     for first in 1..=50 {
-        (leaf.first, leaf.records) = (first << 40, vec![1; PAGE]);
+        (leaf.first, leaf.records) = (first << 40, vec![1; PAGE_BYTES]);
         leaf.put(&connection).unwrap();
     }
     // The first goes where the table was empty, and then a page leads to the others.

@@ -8,21 +8,22 @@ use std::path::Path;
 use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension, params};
 
-use crate::cipher::{SALT, Salt};
+use crate::cipher::{SALT_BYTES, Salt};
+use crate::database::{self, count};
 use crate::error::StoreError;
 use crate::reader::{OpenedBody, RecordOpener};
+use crate::receipts::{RECEIPT_BYTES, ReceiptEntry};
 use crate::record::RecordHash;
 use crate::record_page::{self, RawRecord, StoredBody};
-use crate::schema::{self, BLOCK, MILESTONE, count};
+use crate::schema::{self, BLOCK_RECORDS, MILESTONE_INTERVAL};
 use crate::session_ranges;
-use crate::store::{ENTRY, ReceiptEntry};
 use crate::verify::SoundPrefix;
 
 /// Bytes of records in a row.
-const LEAF_BYTES: usize = 4000;
+const PAGE_BODY_BYTES: usize = 4000;
 
 /// Records between two commits of the copy.
-const SALTS: usize = 64;
+const SALTS_PER_ROW: usize = 64;
 
 /// Hash of a record; `None` if it is not there.
 pub(super) fn hash_of(
@@ -123,7 +124,7 @@ impl RepairCopy<'_> {
                 .prepare_cached(key)?
                 .query_row([id], |row| Ok((row.get(0)?, row.get(1)?)))
                 .optional()?;
-            let (key, state_salt) = key.unwrap_or_else(|| (vec![0; 32], vec![0; SALT]));
+            let (key, state_salt) = key.unwrap_or_else(|| (vec![0; 32], vec![0; SALT_BYTES]));
             self.new.execute(
                 "INSERT INTO session (id, name, owner, created, forgotten, wake, head_seq, records,
                                       last, last_at)
@@ -150,7 +151,7 @@ impl RepairCopy<'_> {
     }
 
     fn record(&mut self, raw: &RawRecord<'_>) -> Result<(), StoreError> {
-        if self.leaf.1.len() + raw.bytes() > LEAF_BYTES {
+        if self.leaf.1.len() + raw.bytes() > PAGE_BODY_BYTES {
             self.put_leaf()?;
         }
         if self.leaf.1.is_empty() {
@@ -175,7 +176,7 @@ impl RepairCopy<'_> {
             self.places.0 = raw.number;
         }
         self.places.1.push(raw.session);
-        if self.places.1.len() as u64 >= count(BLOCK) {
+        if self.places.1.len() as u64 >= count(BLOCK_RECORDS) {
             self.put_places()?;
         }
         self.milestone(raw)?;
@@ -185,7 +186,7 @@ impl RepairCopy<'_> {
     /// The salt of a record; nothing, if it cannot be read with it.
     fn salt(&mut self, raw: &RawRecord<'_>) -> Result<(), StoreError> {
         let salt: Salt = match self.prefix.unreadable.contains(&raw.number) {
-            true => [0; SALT],
+            true => [0; SALT_BYTES],
             false => self.opener.salt_of(raw.number)?.unwrap_or_default(),
         };
         if self.salts.1.is_empty() {
@@ -193,7 +194,7 @@ impl RepairCopy<'_> {
         }
         self.salts.1.push(raw.session);
         self.salts.2.extend_from_slice(&salt);
-        if self.salts.1.len() >= SALTS {
+        if self.salts.1.len() >= SALTS_PER_ROW {
             self.put_salts()?;
         }
         Ok(())
@@ -205,7 +206,7 @@ impl RepairCopy<'_> {
         let first = self.prefix.sessions.get(&raw.session).map(|seen| seen.first);
         let reached = match raw.seq {
             _ if *seen == 1 && first == Some(raw.number) => 0,
-            Some(seq) if count(seq).is_multiple_of(MILESTONE) => seq,
+            Some(seq) if count(seq).is_multiple_of(MILESTONE_INTERVAL) => seq,
             _ => return Ok(()),
         };
         self.new
@@ -239,7 +240,7 @@ impl RepairCopy<'_> {
     fn gap(&mut self, raw: &RawRecord<'_>, bytes: &[u8]) -> Result<(), StoreError> {
         self.put_salts()?;
         self.put_places()?;
-        let span = crate::compact::span::CompactedSpan::read(raw.number, raw.hash, bytes);
+        let span = crate::compacted_span::CompactedSpan::read(raw.number, raw.hash, bytes);
         let sessions = span.map(|span| span.sessions).unwrap_or_default();
         // Of a session that was taken away nothing is left that a milestone could lead to.
         for it in sessions.iter().filter(|it| self.prefix.sessions.contains_key(&it.session)) {
@@ -251,7 +252,7 @@ impl RepairCopy<'_> {
                     )?
                     .execute(params![it.session, it.first])?;
             }
-            *seen += schema::int(it.records);
+            *seen += database::int(it.records);
         }
         self.places = (raw.number, sessions.iter().map(|it| it.session).collect());
         self.put_places()
@@ -298,13 +299,13 @@ impl RepairCopy<'_> {
     fn checkpoints(&mut self) -> Result<(), StoreError> {
         for id in self.prefix.sessions.keys() {
             let Ok(Some((number, _))) = self.opener.checkpoint(*id) else { continue };
-            let within = schema::int(number.0) <= self.prefix.last;
+            let within = database::int(number.0) <= self.prefix.last;
             let sql = "SELECT state FROM checkpoint WHERE session = ?1";
             let state: Vec<u8> = self.old.query_row(sql, [id], |row| row.get(0))?;
             if within {
                 self.new.execute(
                     "INSERT INTO checkpoint (session, number, state) VALUES (?1, ?2, ?3)",
-                    params![id, schema::int(number.0), state],
+                    params![id, database::int(number.0), state],
                 )?;
             }
         }
@@ -316,7 +317,7 @@ impl RepairCopy<'_> {
         let mut rows = statement.query([])?;
         while let Some(row) = rows.next()? {
             let (at, packed): (i64, Vec<u8>) = (row.get(0)?, row.get(1)?);
-            let entries = packed.as_chunks::<ENTRY>().0.iter();
+            let entries = packed.as_chunks::<RECEIPT_BYTES>().0.iter();
             let last = count(self.prefix.last);
             let kept: Vec<_> = entries.filter(|it| ReceiptEntry::read(it).number <= last).collect();
             let Some(first) = kept.first().map(|entry| ReceiptEntry::read(entry).number) else {
@@ -325,7 +326,7 @@ impl RepairCopy<'_> {
             let bytes: Vec<u8> = kept.iter().flat_map(|entry| **entry).collect();
             self.new.execute(
                 "INSERT OR IGNORE INTO receipt (first, at, entries) VALUES (?1, ?2, ?3)",
-                params![schema::int(first), at, bytes],
+                params![database::int(first), at, bytes],
             )?;
             for entry in kept {
                 self.new.execute(
@@ -337,8 +338,8 @@ impl RepairCopy<'_> {
         Ok(())
     }
 
-    /// What waits for an outcome. Where records are gone, an act without one may have been begun, and ended: so that
-    /// it is not carried out once more, it counts as begun.
+    /// Copies the effects that wait for an outcome. Where records are gone, an act without an outcome may have been
+    /// begun, and ended: so that it is not carried out once more, it counts as begun.
     fn open_effects(&self, is_cut: bool) -> Result<(), StoreError> {
         let add = "INSERT OR REPLACE INTO open_effect (session, effect, deadline, started)
                    VALUES (?1, ?2, ?3, ?4)";

@@ -5,21 +5,22 @@ use std::os::unix::fs::PermissionsExt;
 
 use rusqlite::{Connection, StatementStatus};
 
-use super::{FILE, FULL_LOG, PAGE, companions, open_reader, open_writer};
+use super::{FULL_LOG_BYTES, PAGE_BYTES, open_reader, open_writer};
+use crate::database::{RECORD_FILE, companions};
 use crate::error::StoreError;
 
 #[test]
 fn nobody_else_can_read_the_files() {
     let dir = tempfile::tempdir().unwrap();
     let modes = || {
-        companions(&dir.path().join(FILE))
+        companions(&dir.path().join(RECORD_FILE))
             .map(|file| fs::metadata(file).unwrap().permissions().mode() & 0o777)
             .collect::<Vec<_>>()
     };
     let connection = open_writer(dir.path()).unwrap();
     assert_eq!(modes(), [0o600; 3]);
     // Also when somebody was careless in between.
-    fs::set_permissions(dir.path().join(FILE), fs::Permissions::from_mode(0o644)).unwrap();
+    fs::set_permissions(dir.path().join(RECORD_FILE), fs::Permissions::from_mode(0o644)).unwrap();
     drop(connection);
     let _connection = open_writer(dir.path()).unwrap();
     assert_eq!(modes(), [0o600; 3]);
@@ -42,10 +43,10 @@ fn is_as_durable_as_it_must_be() {
 
 #[test]
 fn a_new_file_has_large_pages_and_an_old_one_keeps_its_own() {
-    for (before, page) in [(None, PAGE), (Some(4096), 4096)] {
+    for (before, page) in [(None, PAGE_BYTES), (Some(4096), 4096)] {
         let dir = tempfile::tempdir().unwrap();
         if let Some(before) = before {
-            let old = Connection::open(dir.path().join(FILE)).unwrap();
+            let old = Connection::open(dir.path().join(RECORD_FILE)).unwrap();
             old.pragma_update(None, "page_size", before).unwrap();
             old.execute_batch("VACUUM").unwrap();
         }
@@ -55,7 +56,7 @@ fn a_new_file_has_large_pages_and_an_old_one_keeps_its_own() {
                 connection.pragma_query_value(None, pragma, |row| row.get(0)).unwrap()
             };
             assert_eq!(ask("page_size"), page);
-            assert_eq!(ask("wal_autocheckpoint") * page, FULL_LOG);
+            assert_eq!(ask("wal_autocheckpoint") * page, FULL_LOG_BYTES);
         }
     }
 }
@@ -64,7 +65,7 @@ fn a_new_file_has_large_pages_and_an_old_one_keeps_its_own() {
 fn a_newer_record_is_refused_and_left_alone() {
     let dir = tempfile::tempdir().unwrap();
     open_writer(dir.path()).unwrap().pragma_update(None, "user_version", 6).unwrap();
-    let before = fs::read(dir.path().join(FILE)).unwrap();
+    let before = fs::read(dir.path().join(RECORD_FILE)).unwrap();
     for opened in [open_writer(dir.path()), open_reader(dir.path())] {
         let error = opened.unwrap_err();
         assert!(matches!(error, StoreError::Newer { found: 6, known: 5 }));
@@ -73,18 +74,18 @@ fn a_newer_record_is_refused_and_left_alone() {
             "the record has schema version `6`, expected at most `5`: use a newer bridle"
         );
     }
-    assert_eq!(fs::read(dir.path().join(FILE)).unwrap(), before);
+    assert_eq!(fs::read(dir.path().join(RECORD_FILE)).unwrap(), before);
 }
 
 #[test]
 fn an_older_record_is_refused_and_left_alone() {
     let dir = tempfile::tempdir().unwrap();
     open_writer(dir.path()).unwrap().pragma_update(None, "user_version", 3).unwrap();
-    let before = fs::read(dir.path().join(FILE)).unwrap();
+    let before = fs::read(dir.path().join(RECORD_FILE)).unwrap();
     for opened in [open_writer(dir.path()), open_reader(dir.path())] {
         assert!(matches!(opened.unwrap_err(), StoreError::Older { found: 3, known: 5 }));
     }
-    assert_eq!(fs::read(dir.path().join(FILE)).unwrap(), before);
+    assert_eq!(fs::read(dir.path().join(RECORD_FILE)).unwrap(), before);
 }
 
 /// Makes a file as version 4 was.
@@ -125,7 +126,7 @@ fn statements_are_planned_once() {
 #[test]
 fn another_database_is_refused_and_left_alone() {
     let dir = tempfile::tempdir().unwrap();
-    let file = dir.path().join(FILE);
+    let file = dir.path().join(RECORD_FILE);
     Connection::open(&file).unwrap().execute_batch("CREATE TABLE t (x)").unwrap();
     let before = fs::read(&file).unwrap();
     assert!(matches!(open_writer(dir.path()), Err(StoreError::Foreign { .. })));
@@ -139,6 +140,6 @@ fn another_database_is_refused_and_left_alone() {
 #[test]
 fn an_empty_file_is_no_record_to_a_reader() {
     let dir = tempfile::tempdir().unwrap();
-    fs::write(dir.path().join(FILE), "").unwrap();
+    fs::write(dir.path().join(RECORD_FILE), "").unwrap();
     assert!(matches!(open_reader(dir.path()), Err(StoreError::Missing { .. })));
 }

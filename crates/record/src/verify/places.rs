@@ -1,23 +1,25 @@
-//! Do the tables that say whose records are agree with the records? A row that is missing or wrong would
-//! hide records from whoever reads a session, and no hash covers it. Followed by `verify`, page by page.
+//! Verifying the tables that say which session a record is of. A row that is missing or wrong would hide records from
+//! readers of a session, and no hash covers it. Called by `verify`, page by page.
 
 use std::collections::VecDeque;
 
 use rusqlite::{Connection, OptionalExtension};
 
+use crate::database::int;
 use crate::error::StoreError;
-use crate::schema::int;
 use crate::session_ranges::SessionRanges;
 
 /// The next row after the one that begins with a record.
-const SETTLED: &str = "SELECT first, sessions FROM place WHERE first > ?1 ORDER BY first LIMIT 1";
-const SALTED: &str = "SELECT first, sessions FROM salt WHERE first > ?1 ORDER BY first LIMIT 1";
+const NEXT_SETTLED_ROW: &str =
+    "SELECT first, sessions FROM place WHERE first > ?1 ORDER BY first LIMIT 1";
+const NEXT_SALT_ROW: &str =
+    "SELECT first, sessions FROM salt WHERE first > ?1 ORDER BY first LIMIT 1";
 
 /// One table, compared with the records as far as they were seen. A flaw is kept until all of them were:
 /// one of theirs counts for more.
 pub(super) struct TableCheck {
     next_row: &'static str,
-    /// Where the last row began.
+    /// Record that the last row began with.
     row: i64,
     /// The last record that a row has spoken of.
     last: i64,
@@ -27,7 +29,7 @@ pub(super) struct TableCheck {
     flaw: Option<i64>,
 }
 
-/// What was seen next.
+/// Progress through a table of places.
 enum TableProgress {
     /// A record of a session.
     Of(i64),
@@ -38,12 +40,12 @@ enum TableProgress {
 impl TableCheck {
     /// The rows that are written when a block is full.
     pub(super) fn settled() -> Self {
-        Self::new(SETTLED)
+        Self::new(NEXT_SETTLED_ROW)
     }
 
     /// Those that are written with each commit.
     pub(super) fn salted() -> Self {
-        Self::new(SALTED)
+        Self::new(NEXT_SALT_ROW)
     }
 
     fn new(next_row: &'static str) -> Self {
@@ -74,25 +76,26 @@ impl TableCheck {
             }
             let row = self.next_row(moment)?.filter(|(first, _)| *first == self.last + 1);
             let (first, packed) = row.unwrap_or_default();
-            let told: Vec<i64> =
+            let claimed: Vec<i64> =
                 SessionRanges::new(first, &packed).map(|(_, session)| session).collect();
             let records = self.seen.iter().map_while(|it| match it {
                 TableProgress::Of(session) => Some(*session),
                 TableProgress::Gap(..) => None,
             });
-            let records: Vec<i64> = records.take(told.len()).collect();
+            let records: Vec<i64> = records.take(claimed.len()).collect();
             // A row may go on with the next page, but not into a gap.
-            let ends_at_gap = records.len() < told.len() && records.len() < self.seen.len();
+            let ends_at_gap = records.len() < claimed.len() && records.len() < self.seen.len();
             let seen = records.len();
-            let same = told.iter().zip(&records).take_while(|(told, seen)| told == seen).count();
-            let end = self.last + int(told.len() as u64);
+            let same =
+                claimed.iter().zip(&records).take_while(|(claimed, seen)| claimed == seen).count();
+            let end = self.last + int(claimed.len() as u64);
             let beyond = (end > to).then_some(to.saturating_add(1));
-            let wrong = (same < seen || told.is_empty() || ends_at_gap)
+            let wrong = (same < seen || claimed.is_empty() || ends_at_gap)
                 .then(|| self.last + 1 + int(same as u64));
             if wrong.or(beyond).is_some() {
                 self.flaw = wrong.or(beyond);
                 self.seen.clear();
-            } else if seen < told.len() {
+            } else if seen < claimed.len() {
                 // The rest of it is of records that come with the next page.
                 break;
             } else {

@@ -122,7 +122,7 @@ fn a_refused_append_names_its_rule_and_keeps_nothing() {
 #[test]
 fn a_body_beyond_the_limit_is_refused() {
     let mut bed = Bed::with_sessions(&["main"]);
-    let limit = bridle_record::store::MAX_BODY;
+    let limit = bridle_record::writer::MAX_BODY;
     let mut append = draft("main", 9);
     append.drafts[0].body = " ".repeat(limit + 1);
     assert_eq!(bed.refusal(append), AppendRefusal::TooLarge { limit, got: limit + 1 });
@@ -195,7 +195,7 @@ fn receipts_survive_a_restart_count_for_a_day_and_are_bounded() {
     drop(store);
     let mut store = open(dir.path());
     let reader = store.reader().unwrap();
-    let day = bridle_record::store::RECEIPT_AGE;
+    let day = bridle_record::receipts::RECEIPT_AGE;
     let expected = [1, 2, 3].map(|seq| {
         let MessageReceipt { message, body } = receipt(seq);
         ReceiptRow { seq, at: 1000, message, body }
@@ -212,7 +212,7 @@ fn receipts_survive_a_restart_count_for_a_day_and_are_bounded() {
 #[test]
 fn receipts_are_told_apart_and_old_ones_give_way() {
     let mut bed = Bed::with_sessions(&["main", "side"]);
-    let day = bridle_record::store::RECEIPT_AGE;
+    let day = bridle_record::receipts::RECEIPT_AGE;
     let both = |seqs: std::ops::Range<u64>, at| {
         seqs.flat_map(|seq| ["main", "side"].map(|name| admitted(name, seq..seq + 1, at)))
             .collect::<Vec<_>>()

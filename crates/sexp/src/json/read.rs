@@ -25,7 +25,7 @@ struct Parser<'s> {
 
 /// An array or object that is being read.
 struct Open {
-    /// Where it opens.
+    /// Place of the opening bracket.
     at: usize,
     is_object: bool,
     /// Elements, or keys and values in turn.
@@ -319,7 +319,7 @@ fn too_deep(at: usize) -> Fault {
     Fault::new(Category::LimitDepth, at, format!("expected at most `{DEFAULT_DEPTH}` levels"))
 }
 
-/// What an object of these keys and values stands for, and its levels; `height` is the most
+/// Makes the value that an object of these keys and values stands for, and counts its levels; `height` is the most
 /// levels of a value in it.
 fn object(mut elements: Vec<Value>, height: usize) -> Leveled {
     let strip = |key: &mut Value| {

@@ -7,7 +7,7 @@ use crate::symbol::Keyword;
 use crate::tree::Kind;
 use crate::value::{Float, Value};
 
-/// What a tagged object stands for.
+/// Tag of an object that stands for something other than itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Tag {
     List,
@@ -110,7 +110,7 @@ impl Tag {
     }
 }
 
-/// What a list's elements look like to JSON.
+/// Shape of a list in JSON, by its elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Shape {
     /// `(:object)`.
@@ -142,7 +142,7 @@ impl Shape {
     }
 }
 
-/// How an object with string keys is kept apart from a tagged one.
+/// Likeness of an object with string keys, which is kept apart from a tagged one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Looks {
     /// Like nothing else.
@@ -169,7 +169,7 @@ impl Looks {
     }
 }
 
-/// How many colons stand before a keyword's canonical spelling; `None` if nothing such does.
+/// Counts the colons before a keyword's canonical spelling; `None` if the key is none.
 fn colons(key: &str) -> Option<usize> {
     let level = leading(key, ':');
     (level > 0 && is_keyword_spelling(&key[level..])).then_some(level)

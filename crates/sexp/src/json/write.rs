@@ -34,7 +34,7 @@ struct Open<'v> {
     close: &'static str,
 }
 
-/// What the elements of a container begin with.
+/// Keys that the elements of a container begin with.
 #[derive(Clone, Copy)]
 enum Keys {
     /// An array: no keys.

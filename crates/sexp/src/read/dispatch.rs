@@ -121,7 +121,7 @@ fn could_go_on(rest: &str) -> bool {
     rest.len() < character::LONGEST_NAME && rest.bytes().all(is_part)
 }
 
-/// Why the syntax of `#` and this byte is not read.
+/// Returns the reason why the syntax of `#` and this byte is not read.
 fn refuse(at: usize, byte: u8) -> Fault {
     let (category, reason) = match byte {
         b'.' | b',' => (Category::ReadEval, "reading runs no code"),

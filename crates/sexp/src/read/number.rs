@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-/// What a token that begins like a number turned out to be.
+/// Number, or another thing, that a token with the beginning of a number turned out to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Number {
     /// Digits with an optional sign and an optional final dot.

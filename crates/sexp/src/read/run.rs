@@ -13,14 +13,14 @@ const ONES: u64 = 0x0101_0101_0101_0101;
 /// The highest bit of every byte.
 const HIGH: u64 = 0x8080_8080_8080_8080;
 
-/// Where the run of letters, digits, `-`, `.` and `/` from `from` on ends. These are constituents of
-/// every dialect, and most tokens have no others.
+/// Returns the end of the run of letters, digits, `-`, `.` and `/` from `from` on. These are constituents of every
+/// dialect, and most tokens have no others.
 #[inline(always)]
 pub(crate) fn simple(bytes: &[u8], from: usize) -> usize {
     run(bytes, from, not_simple)
 }
 
-/// Where the run of decimal digits from `from` on ends.
+/// Returns the end of the run of decimal digits from `from` on.
 #[inline(always)]
 pub(crate) fn digits(bytes: &[u8], from: usize) -> usize {
     run(bytes, from, not_digit)
@@ -63,7 +63,7 @@ fn run(bytes: &[u8], from: usize, stops: impl Fn(u64) -> u64) -> usize {
     run_on(bytes, from + 2 * LANES, stops)
 }
 
-/// The same for long runs and for the end of the text.
+/// Finds the next stop for long runs and at the end of the text.
 #[inline(never)]
 fn run_on(bytes: &[u8], from: usize, stops: impl Fn(u64) -> u64) -> usize {
     let mut at = from;

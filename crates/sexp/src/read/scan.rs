@@ -22,7 +22,7 @@ const RESERVED_VALUES: usize = 1 << 16;
 /// The most that a full tape grows at once, as a factor: how far its first part may mislead.
 const GROWTH: usize = 16;
 
-/// What the innermost open list waits for.
+/// State of the innermost open list: the element that it waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(super) enum Mode {
@@ -32,7 +32,7 @@ pub(super) enum Mode {
     Top,
     /// The form after a dot.
     AfterDot,
-    /// The same as `Elements`, just inside a list that stands after a dot.
+    /// Waits like `Elements`, just inside a list that stands after a dot.
     SpliceStart,
     /// The end: a tail has been read.
     TailDone,
@@ -142,8 +142,8 @@ impl<'s> Scan<'s> {
         }
     }
 
-    /// What is wrong first, when `fault` is about what begins at `at`: after the tail of a list not
-    /// even the beginning of a form may stand. Of a `#` that may yet begin a comment, nobody knows.
+    /// Returns the first fault, when `fault` is about the form that begins at `at`: after the tail of a list not
+    /// even the beginning of a form may stand. A `#` that may yet begin a comment is undecided.
     #[cold]
     fn first_fault(&self, fault: Fault, at: usize) -> Fault {
         let begins_form = match self.bytes[at..] {

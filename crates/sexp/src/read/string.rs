@@ -21,7 +21,7 @@ pub(crate) fn end_of(bytes: &[u8], from: usize) -> Option<(usize, bool)> {
     if bytes[at] == b'"' { Some((at, false)) } else { end_of_escaped(bytes, at) }
 }
 
-/// The same from the first backslash on.
+/// Finds the end of a string from its first backslash on.
 #[cold]
 fn end_of_escaped(bytes: &[u8], mut backslash: usize) -> Option<(usize, bool)> {
     loop {
@@ -97,7 +97,7 @@ pub(crate) fn check_emacs(inner: &str, at: usize) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Where an Emacs escape stands: some differ.
+/// Place of an Emacs escape: some differ between strings and characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Place {
     /// In a string: line breaks vanish, values from 128 to 255 are raw bytes.

@@ -1,6 +1,8 @@
 //! The two clocks of a Shell: one that never goes back, for deadlines and pauses, and the time of
 //! day, for what an Engine says expires. Both are handed in; nothing here looks at a clock.
 
+use bridle_sexp::civil_date::days_from_civil;
+
 /// Milliseconds in a day.
 const DAY: i64 = 86_400_000;
 
@@ -39,7 +41,7 @@ pub fn unix_ms(text: &str) -> Option<i64> {
     }
     let offset = offset(zone(text.get(19..)?)?)?;
     let seconds = (hour * 60 + minute - offset) * 60 + second;
-    Some(days(year, month, day) * DAY + seconds * 1_000)
+    Some(days_from_civil(year, month, day) * DAY + seconds * 1_000)
 }
 
 /// Text behind the fraction of a second.
@@ -66,16 +68,6 @@ fn offset(zone: &str) -> Option<i64> {
     };
     let (hours, minutes) = (number(hours)?, number(minutes)?);
     (hours < 24 && minutes < 60).then_some(sign * (hours * 60 + minutes))
-}
-
-/// Days from 1970 to a date of the Gregorian calendar. Years are counted from March, so that the
-/// leap day is the last one of its year.
-fn days(year: i64, month: i64, day: i64) -> i64 {
-    let year = if month <= 2 { year - 1 } else { year };
-    let month = (month + 9) % 12;
-    let of_year = (153 * month + 2) / 5 + day - 1;
-    let of_era = year.rem_euclid(400) * 365 + year.rem_euclid(400) / 4 - year.rem_euclid(400) / 100;
-    year.div_euclid(400) * 146_097 + of_era + of_year - 719_468
 }
 
 #[cfg(test)]

@@ -2,6 +2,8 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use bridle_sexp::civil_date::days_from_civil;
+
 use crate::args::guard::whole_units;
 
 pub(crate) const DAY_MS: i64 = 86_400_000;
@@ -24,7 +26,7 @@ fn moment(text: &str) -> Option<i64> {
     let (year, month, day) = (number(parts.next()?, 4)?, number(parts.next()?, 2)?, parts.next()?);
     let day = number(day, 2)?;
     let fits = (1..=12).contains(&month) && (1..=31).contains(&day) && parts.next().is_none();
-    let start = fits.then(|| days(year, month, day) * DAY_MS)?;
+    let start = fits.then(|| days_from_civil(year, month, day) * DAY_MS)?;
     let Some(time) = time else { return Some(start + DAY_MS - 1) };
     let (time, part) = time.split_once('.').unwrap_or((time, "0"));
     let mut parts = time.split(':');
@@ -39,14 +41,6 @@ fn moment(text: &str) -> Option<i64> {
 fn number(text: &str, digits: usize) -> Option<i64> {
     let is_number = text.len() == digits && text.bytes().all(|byte| byte.is_ascii_digit());
     is_number.then(|| text.parse().ok()).flatten()
-}
-
-/// Days since 1970, in the Gregorian calendar. Years are counted from March.
-fn days(year: i64, month: i64, day: i64) -> i64 {
-    let year = if month <= 2 { year - 1 } else { year };
-    let (era, of_era) = (year.div_euclid(400), year.rem_euclid(400));
-    let of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
 }
 
 #[cfg(test)]

@@ -5,12 +5,11 @@ use std::sync::Arc;
 use bridle_history::policy_sets;
 use bridle_loop::{PolicyHash, SessionAccess};
 use bridle_record::{NewRecord, RecordAppend};
-use bridle_wire::OacpCode;
-use bridle_wire::oacp::ErrorReply;
-use bridle_wire::oacp::hello::ShellRole;
 
+use super::super::error::{EngineError, EngineErrorCode};
 use super::super::guard::{self, PolicyCandidate};
 use super::super::live_session::{AdmittedShell, LiveSessionSlot};
+use super::super::stream::AttachRole;
 use super::super::stream::AttachmentId;
 use super::Hub;
 use crate::access::principal::Principal;
@@ -33,20 +32,20 @@ impl Hub {
     pub(crate) async fn install_policies(
         self: &Arc<Hub>,
         by: &str,
-    ) -> Result<PolicyHash, ErrorReply> {
+    ) -> Result<PolicyHash, EngineError> {
         let _alone = self.guard.installing.lock().await;
         let hub = Arc::clone(self);
         let read = tokio::task::spawn_blocking(move || hub.guard.read()).await;
         let read = read.map_err(|error| {
             tracing::error!(%error, "reading the policies broke off");
-            ErrorReply::because(OacpCode::Internal, NOT_READ)
+            EngineError::because(EngineErrorCode::Internal, NOT_READ)
         })?;
         let candidate = match read {
             Ok(candidate) => candidate,
             Err(reason) => {
                 self.guard.refuse(&reason);
                 self.tell_refused(&reason, by).await;
-                return Err(ErrorReply::because(OacpCode::InvalidValue, reason));
+                return Err(EngineError::because(EngineErrorCode::InvalidValue, reason));
             }
         };
         self.record_policies(&candidate, by).await?;
@@ -84,14 +83,14 @@ impl Hub {
         &self,
         candidate: &PolicyCandidate,
         by: &str,
-    ) -> Result<(), ErrorReply> {
+    ) -> Result<(), EngineError> {
         let hash = candidate.hash();
         if self.readers.read(move |reader| policy_sets::is_recorded(reader, hash)).await? {
             return Ok(());
         }
         match self.record_own(candidate.draft(self.now(), by)).await {
             true => Ok(()),
-            false => Err(OacpCode::StoreUnavailable.into()),
+            false => Err(EngineErrorCode::StoreUnavailable.into()),
         }
     }
 
@@ -113,7 +112,7 @@ impl Hub {
     pub(super) fn may_join(
         &self,
         who: &Principal,
-        role: ShellRole,
+        role: AttachRole,
         session: &LiveSessionSlot,
     ) -> bool {
         let (at, present) = (self.now().div_euclid(SECOND_MS), self.guard.present());
@@ -129,7 +128,7 @@ impl Hub {
         let may = |access| self.may(who, access, &session.id, &session.owner);
         let may_join = may(SessionAccess::Attach)
             && may(SessionAccess::Observe)
-            && (role == ShellRole::Observer || may(SessionAccess::Control));
+            && (role == AttachRole::Observer || may(SessionAccess::Control));
         if may_join {
             let last = AdmittedShell { who: who.clone(), role, at, by: Arc::downgrade(&present) };
             session.lock().let_in = Some(Box::new(last));
@@ -140,7 +139,7 @@ impl Hub {
     /// Asks again for everybody who is attached.
     fn look_again(&self) {
         for session in self.present() {
-            let feeds: Vec<(AttachmentId, Principal, ShellRole)> = {
+            let feeds: Vec<(AttachmentId, Principal, AttachRole)> = {
                 let inner = session.lock();
                 inner.feeds.iter().map(|feed| (feed.id, feed.who.clone(), feed.role)).collect()
             };
@@ -150,7 +149,7 @@ impl Hub {
                     continue;
                 }
                 if let Some(feed) = session.lock().feed(id) {
-                    feed.end(ErrorReply::because(OacpCode::UnknownSession, NO_LONGER));
+                    feed.end(EngineError::because(EngineErrorCode::UnknownSession, NO_LONGER));
                 }
             }
         }

@@ -8,21 +8,19 @@ use std::sync::{Arc, OnceLock};
 
 use bridle_loop::ActuatorRef;
 use bridle_memex::{
-    EditorSlot, MemexFolder, MemexRules, MemexSetup, MemoryEditor, MemoryOptions, MemoryStore,
-    RollbackChoice, WatchState, is_in_clear,
+    EditorSlot, MemexFolder, MemexSettings, MemexSetup, MemoryEditor, MemoryOptions, MemoryStore,
+    RollbackChoice, WatchSettings, is_in_clear,
 };
 use bridle_sexp::Value;
-use bridle_wire::OacpCode;
-use bridle_wire::oacp::ErrorReply;
 
 use super::super::clock::MonotonicClock;
-use super::super::context_query::invalid;
+use super::super::error::{EngineError, EngineErrorCode};
 use super::super::guard::protected;
+use super::super::memex_service::AsyncMemexService;
 use super::super::unsaved_buffers::UnsavedBuffers;
 use super::Hub;
 use crate::config::DaemonConfig;
 use crate::error::DaemonError;
-use crate::memex_service::AsyncMemexService;
 
 /// What whoever names a file, or nothing, is told.
 const NO_FOLDER: &str = "expected the path of a folder, whole";
@@ -31,7 +29,7 @@ const NO_FOLDER: &str = "expected the path of a folder, whole";
 pub(super) struct EngineFiles {
     state: PathBuf,
     protected: Vec<PathBuf>,
-    rules: MemexRules,
+    rules: MemexSettings,
     rollback: RollbackChoice,
     clock: Arc<MonotonicClock>,
     editor: Arc<OnceLock<MemoryEditor>>,
@@ -44,7 +42,7 @@ pub(super) struct EngineFiles {
 
 struct OpenedStores {
     memory: Arc<MemoryStore>,
-    librarian: AsyncMemexService,
+    memex_service: AsyncMemexService,
 }
 
 impl EngineFiles {
@@ -71,8 +69,8 @@ impl EngineFiles {
         self.open.get().map(|open| &open.memory)
     }
 
-    pub(super) fn librarian(&self) -> Option<&AsyncMemexService> {
-        self.open.get().map(|open| &open.librarian)
+    pub(super) fn memex_service(&self) -> Option<&AsyncMemexService> {
+        self.open.get().map(|open| &open.memex_service)
     }
 
     pub(super) fn actuators(&self) -> Option<&[ActuatorRef]> {
@@ -119,8 +117,8 @@ impl EngineFiles {
 
     /// Ends all work on them.
     pub(super) async fn stop(&self) {
-        if let Some(librarian) = self.librarian() {
-            librarian.stop().await;
+        if let Some(memex_service) = self.memex_service() {
+            memex_service.stop().await;
         }
         let editor = Arc::clone(&self.editor);
         let stopped =
@@ -157,7 +155,7 @@ impl EngineFiles {
         overlays: &Arc<UnsavedBuffers>,
     ) -> Result<(), DaemonError> {
         let (unsaved, below) = (Arc::clone(overlays), memory.root().to_owned());
-        memory.mind_buffers(Box::new(move |path| {
+        memory.set_buffer_owners(Box::new(move |path| {
             // Shells name a file whole, or from the folder.
             let short = || unsaved.held_by(path.strip_prefix(&below).ok()?);
             unsaved.held_by(path).or_else(short)
@@ -169,10 +167,10 @@ impl EngineFiles {
             state: self.state.clone(),
             past: Some(Arc::clone(&memory)),
             clock: Box::new(move || clock.now()),
-            watching: WatchState::default(),
+            watching: WatchSettings::default(),
         };
-        let librarian = AsyncMemexService::start(setup).map_err(DaemonError::Keeper)?;
-        let _ = self.open.set(OpenedStores { memory, librarian });
+        let memex_service = AsyncMemexService::start(setup).map_err(DaemonError::Keeper)?;
+        let _ = self.open.set(OpenedStores { memory, memex_service });
         Ok(())
     }
 
@@ -195,33 +193,35 @@ impl Hub {
         self: &Arc<Hub>,
         path: &str,
         by: &str,
-    ) -> Result<Value, ErrorReply> {
+    ) -> Result<Value, EngineError> {
         let _alone = self.files.opening.lock().await;
         let (hub, path) = (Arc::clone(self), PathBuf::from(path));
         let opened = tokio::task::spawn_blocking(move || hub.open_folder(&path)).await;
         let folder = opened.map_err(|error| {
             tracing::error!(%error, "opening a memex broke off");
-            ErrorReply::from(OacpCode::Internal)
+            EngineError::from(EngineErrorCode::Internal)
         })??;
         tracing::info!(by, "a memex is open");
         Ok(Value::str(folder))
     }
 
-    fn open_folder(&self, path: &Path) -> Result<String, ErrorReply> {
+    fn open_folder(&self, path: &Path) -> Result<String, EngineError> {
         let real = path.is_absolute().then(|| path.canonicalize().ok()).flatten();
-        let real = real.filter(|real| real.is_dir()).ok_or_else(|| invalid("path", NO_FOLDER))?;
+        let real = real
+            .filter(|real| real.is_dir())
+            .ok_or_else(|| EngineError::invalid("path", NO_FOLDER))?;
         let name = real.display().to_string();
         match self.files.memory() {
             Some(open) if open.root() == real => return Ok(name),
             Some(_) => {
                 let text = "another memex is open; it is exchanged when the daemon starts again";
-                return Err(invalid("path", text));
+                return Err(EngineError::invalid("path", text));
             }
             None => {}
         }
         self.files.open_later(&real, self).map_err(|error| {
             tracing::warn!(%error, "a memex cannot be opened");
-            invalid("path", format!("the folder cannot be a memex: {error}"))
+            EngineError::invalid("path", format!("the folder cannot be a memex: {error}"))
         })?;
         Ok(name)
     }

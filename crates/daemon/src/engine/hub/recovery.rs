@@ -7,12 +7,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use bridle_history::record_source::kind_of;
 use bridle_history::session_fold;
 use bridle_loop::{Event, Seq, SessionId, Signal};
-use bridle_wire::oacp::hello::ShellRole;
 use tokio::sync::oneshot;
 
 use super::super::inbox_item::InboxItem;
+use super::super::stream::AttachRole;
 use super::Hub;
 use crate::access::principal::Principal;
 
@@ -54,7 +55,7 @@ impl Hub {
     /// The messages of a session for which something can be given up; none for who may not.
     async fn ongoing(self: &Arc<Hub>, who: &Principal, id: &SessionId) -> Vec<Seq> {
         let Ok(Some(held)) = self.find(id).await else { return Vec::new() };
-        if !self.may_join(who, ShellRole::Controller, &held.session) {
+        if !self.may_join(who, AttachRole::Controller, &held.session) {
             return Vec::new();
         }
         let (back, told) = oneshot::channel();
@@ -68,7 +69,7 @@ impl Hub {
         let read = move |reader: &bridle_record::RecordReader| reader.stream(id.as_str(), after, 1);
         let record = self.readers.read(read).await.ok()?.into_iter().next()?;
         let value = session_fold::parse(record.body.text()?)?;
-        match Event::from_value(&record.kind, &value) {
+        match Event::from_value(kind_of(&record)?, &value) {
             Ok(Event::Signal(signal)) => Some(signal),
             _ => None,
         }

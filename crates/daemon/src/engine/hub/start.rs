@@ -2,15 +2,16 @@
 //!
 //! long: a start is one order of steps, and the hub has all its fields in one place.
 
+use bridle_history::policy_sets::was_installed;
+use bridle_host::Host;
+use bridle_loop::{RecordKind, SessionId, TimerTick};
+use bridle_memex::MEMORY;
+use bridle_record::{NewRecord, RecordAppend, RecordStore, WakingSession};
+use bridle_sexp::Value;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use bridle_history::policy_sets::was_installed;
-use bridle_host::Host;
-use bridle_loop::{SessionId, TimerTick};
-use bridle_record::{NewRecord, RecordAppend, RecordStore, WakingSession};
-use bridle_sexp::Value;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -32,7 +33,6 @@ use super::{DESKS, Hub};
 use crate::config::DaemonConfig;
 use crate::error::DaemonError;
 use crate::metrics::EngineMetrics;
-use bridle_memex::MEMORY;
 
 /// The clock of a daemon that goes on with this record.
 fn clock(store: &mut RecordStore, config: &DaemonConfig) -> Result<MonotonicClock, DaemonError> {
@@ -125,7 +125,7 @@ impl Hub {
             metrics,
         });
         facts.introduce(&hub);
-        hub.note("daemon-up").await;
+        hub.note(RecordKind::DaemonUp).await;
         hub.record_first_policies(DAEMON).await;
         hub.take_up(&waiting);
         hub.tasks.spawn(Arc::clone(&hub).keep_time(config.heartbeat));
@@ -150,7 +150,7 @@ impl Hub {
             tracing::warn!(left = self.tasks.len(), "work of sessions did not end in time");
         }
         self.files.stop().await;
-        self.note("daemon-down").await;
+        self.note(RecordKind::DaemonDown).await;
         self.keeper.close();
         let keeping = self.keeping.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(keeping) = keeping {
@@ -162,12 +162,12 @@ impl Hub {
     }
 
     /// Records what the daemon itself does. A record that is full now is no reason not to start.
-    async fn note(&self, kind: &'static str) {
+    async fn note(&self, kind: RecordKind) {
         let version = Value::plist([("version", Value::str(env!("CARGO_PKG_VERSION")))]);
-        let draft = NewRecord::new("", kind, self.now(), DAEMON, version.to_string());
+        let draft = NewRecord::new("", kind.word(), self.now(), DAEMON, version.to_string());
         let append = RecordAppend { drafts: vec![draft], ..RecordAppend::default() };
         if let Err(error) = self.keep(append).await {
-            tracing::warn!(%error, kind, "could not be recorded");
+            tracing::warn!(%error, %kind, "could not be recorded");
         }
     }
 

@@ -6,15 +6,12 @@ use std::time::Duration;
 use bridle_loop::SessionId;
 use bridle_record::{RecordFilter, RecordNumber, RecordReader};
 use bridle_sexp::{Dialect, Value};
-use bridle_wire::OacpCode;
-use bridle_wire::oacp::ErrorReply;
 
-use super::rig::{Rig, Shell, body, emacs, message, owner, stranger};
+use super::super::error::{EngineError, EngineErrorCode};
+use super::rig::{self, Rig, Shell, body, emacs, owner, stranger};
 use crate::access::principal::Principal;
 use crate::config::PolicyChoice;
-use crate::engine::{
-    AttachRequest, DaemonQuery, EventView, OutboundItem, ResponseEffect, StreamEventKind,
-};
+use crate::engine::{AttachRequest, EventView, OutboundItem, ResponseEffect, StreamEventKind};
 use crate::oacp::to_frames;
 use bridle_history::RecordHistory;
 use bridle_history::replay::ReplayRange;
@@ -46,20 +43,20 @@ async fn asked(shell: &Shell, kind: StreamEventKind) -> i64 {
 }
 
 /// Asks the daemon itself; the payload of its answer.
-async fn query(rig: &Rig, who: Principal, payload: &str) -> Result<Value, ErrorReply> {
+async fn query(rig: &Rig, who: Principal, payload: &str) -> Result<Value, EngineError> {
     let text = format!("(:type :REQUEST :id 9 :target :system :payload {payload})");
-    let query = DaemonQuery::of(&message(&text)).expect("for the daemon")?;
+    let query = rig::query(&text)?;
     Arc::clone(&rig.hub).ask(who, query, None).await
 }
 
-async fn answer(rig: &Rig, effect: i64, verdict: &str) -> Result<Value, ErrorReply> {
+async fn answer(rig: &Rig, effect: i64, verdict: &str) -> Result<Value, EngineError> {
     let payload = format!("(:action :approve :approval \"work-{effect}\" :verdict {verdict})");
     query(rig, owner(), &payload).await
 }
 
-fn respond(shell: &Shell, effect: i64, payload: &str) -> Result<ResponseEffect, OacpCode> {
+fn respond(shell: &Shell, effect: i64, payload: &str) -> Result<ResponseEffect, EngineErrorCode> {
     let text = format!("(:type :RESPONSE :id \"work-{effect}\" :payload {payload})");
-    shell.0.respond(&message(&text)).map_err(|failure| failure.code)
+    rig::respond(shell, &text).map_err(|failure| failure.code)
 }
 
 fn says(value: &Value, key: &str, word: &str) -> bool {
@@ -154,7 +151,7 @@ async fn of_two_answers_one_counts_and_both_are_told() {
     one.send(&request(1));
     let question = asked(&one, StreamEventKind::Ask).await;
     assert_eq!(asked(&two, StreamEventKind::Ask).await, question);
-    assert_eq!(respond(&one, question, "(:verdict :maybe)"), Err(OacpCode::InvalidValue));
+    assert_eq!(respond(&one, question, "(:verdict :maybe)"), Err(EngineErrorCode::InvalidValue));
     assert_eq!(respond(&one, question, "(:verdict :deny)"), Ok(ResponseEffect::Answered));
     // Until the first one is recorded, the second one is taken as well, and told that it is late.
     let second = respond(&two, question, "(:verdict :allow)");
@@ -165,7 +162,7 @@ async fn of_two_answers_one_counts_and_both_are_told() {
     }
     assert!(says(&told[0], "answer", "deny") || says(&told[0], "code", "refused"), "{told:?}");
     assert!(
-        matches!(second, Ok(ResponseEffect::Answered) | Err(OacpCode::UnknownId)),
+        matches!(second, Ok(ResponseEffect::Answered) | Err(EngineErrorCode::UnknownId)),
         "{second:?}"
     );
     assert!(!told.iter().any(|payload| says(payload, "answer", "allow")), "{told:?}");
@@ -241,7 +238,7 @@ async fn whoever_may_not_see_a_session_finds_no_question_in_it() {
     for action in ["approve", "approval"] {
         let payload = format!("(:action :{action} :approval \"work-{question}\" :verdict :allow)");
         let refused = query(&rig, stranger(), &payload).await;
-        assert_eq!(refused.err().map(|failure| failure.code), Some(OacpCode::UnknownId));
+        assert_eq!(refused.err().map(|failure| failure.code), Some(EngineErrorCode::UnknownId));
     }
     let open = query(&rig, stranger(), "(:action :approvals)").await.expect("a list");
     assert!(open.get("approvals").is_none_or(Value::is_nil), "{open}");
@@ -298,7 +295,7 @@ async fn a_forgotten_session_takes_its_questions_along() {
     let open = query(&rig, owner(), "(:action :approvals)").await.expect("a list");
     assert!(open.get("approvals").is_none_or(Value::is_nil), "{open}");
     let late = answer(&rig, question, ":allow").await;
-    assert_eq!(late.err().map(|failure| failure.code), Some(OacpCode::UnknownId));
+    assert_eq!(late.err().map(|failure| failure.code), Some(EngineErrorCode::UnknownId));
     let reader = RecordReader::open(rig.path()).expect("the record");
     let erased = reader.stream("work", 0, 100).expect("read");
     assert!(!erased.is_empty() && erased.iter().all(|record| record.body.text().is_none()));

@@ -3,19 +3,19 @@
 use std::sync::Arc;
 
 use bridle_sexp::Value;
-use bridle_wire::OacpCode;
 
-use super::rig::{Rig, message, owner};
+use super::super::error::EngineErrorCode;
+use super::rig::{self, Rig, owner};
 use crate::access::principal::Principal;
 use crate::engine::DaemonQuery;
 
-fn query(payload: &str) -> Result<DaemonQuery, OacpCode> {
+fn query(payload: &str) -> Result<DaemonQuery, EngineErrorCode> {
     let text = format!("(:type :REQUEST :id 9 :target :context :payload {payload})");
-    let query = DaemonQuery::of(&message(&text)).expect("for the daemon");
+    let query = rig::query(&text);
     query.map_err(|failure| failure.code)
 }
 
-async fn ask(rig: &Rig, who: Principal, payload: &str) -> Result<Value, OacpCode> {
+async fn ask(rig: &Rig, who: Principal, payload: &str) -> Result<Value, EngineErrorCode> {
     let query = query(payload).expect("an action");
     Arc::clone(&rig.hub).ask(who, query, None).await.map_err(|failure| failure.code)
 }
@@ -23,7 +23,7 @@ async fn ask(rig: &Rig, who: Principal, payload: &str) -> Result<Value, OacpCode
 #[test]
 fn an_action_that_is_not_in_the_table_is_refused_by_name() {
     for payload in ["(:action :get-soul)", "(:file \"a.org\")", "nil"] {
-        assert_eq!(query(payload).err(), Some(OacpCode::Unsupported), "{payload}");
+        assert_eq!(query(payload).err(), Some(EngineErrorCode::Unsupported), "{payload}");
     }
 }
 
@@ -31,7 +31,10 @@ fn an_action_that_is_not_in_the_table_is_refused_by_name() {
 async fn nobody_unknown_is_informed() {
     let rig = Rig::start().await;
     let payload = "(:action :get-ast :file \"a.org\")";
-    assert_eq!(ask(&rig, Principal::Anonymous, payload).await, Err(OacpCode::NotPermitted));
-    assert_eq!(ask(&rig, owner(), payload).await, Err(OacpCode::InvalidValue));
-    assert_eq!(ask(&rig, owner(), "(:action :GET-AST :file 5)").await, Err(OacpCode::InvalidValue));
+    assert_eq!(ask(&rig, Principal::Anonymous, payload).await, Err(EngineErrorCode::NotPermitted));
+    assert_eq!(ask(&rig, owner(), payload).await, Err(EngineErrorCode::InvalidValue));
+    assert_eq!(
+        ask(&rig, owner(), "(:action :GET-AST :file 5)").await,
+        Err(EngineErrorCode::InvalidValue)
+    );
 }

@@ -5,8 +5,8 @@ use std::time::Duration;
 use bridle_loop::KeywordName;
 use bridle_record::{RecordFilter, RecordNumber, RecordReader};
 use bridle_sexp::Value;
-use bridle_wire::OacpCode;
 
+use super::super::error::EngineErrorCode;
 use super::rig::{Rig, Shell, owner};
 use crate::engine::{AttachRequest, OutboundItem, StreamEventKind};
 
@@ -76,7 +76,7 @@ async fn a_full_inbox_refuses_and_nothing_else_suffers() {
             Err(failure) => break failure,
         }
     };
-    assert_eq!(refused.code, OacpCode::Overloaded);
+    assert_eq!(refused.code, EngineErrorCode::Overloaded);
     for _ in 0..taken {
         assert!(matches!(shell.next().await, OutboundItem::Event { .. }));
     }
@@ -122,7 +122,7 @@ async fn a_daemon_that_stops_takes_nothing() {
     let shell = rig.plain();
     rig.hub.stop(Duration::from_secs(5)).await;
     let refused = shell.try_send("(:type :LOG :payload (:text \"x\"))");
-    assert_eq!(refused.err().map(|failure| failure.code), Some(OacpCode::ShuttingDown));
+    assert_eq!(refused.err().map(|failure| failure.code), Some(EngineErrorCode::ShuttingDown));
     let kinds: Vec<String> = {
         let reader = RecordReader::open(rig.path()).expect("the record");
         let all = reader.records(RecordNumber(0), &Default::default(), 10).expect("read");
@@ -167,7 +167,7 @@ async fn a_forgotten_session_lets_go_of_its_shells_and_cannot_be_read() {
     assert!(!said.to_string().contains(":error"), "{said}");
     loop {
         if let OutboundItem::Gone(why) = secret.next().await {
-            assert_eq!(why.code, OacpCode::UnknownSession);
+            assert_eq!(why.code, EngineErrorCode::UnknownSession);
             break;
         }
     }

@@ -10,10 +10,10 @@ use bridle_loop::{Effect, EffectId, Order, Outcome, Signal, TurnId};
 use bridle_memex::{MemoryOptions, MemoryStore};
 use bridle_record::{RecordFilter, RecordNumber, RecordReader, RecordStore};
 use bridle_sexp::Value;
-use bridle_wire::OacpCode;
 use tempfile::TempDir;
 
 use super::super::batch::{AppendBatch, BatchContext, PostCommit};
+use super::super::error::EngineErrorCode;
 use super::super::facts::HubFacts;
 use super::super::guard::PolicyGuard;
 use super::super::inbound_message::{InboundMessage, MessageNewness};
@@ -21,9 +21,9 @@ use super::super::inbox_item::InboxItem;
 use super::super::loaded_session::{LoadedSession, began};
 use super::super::principal_usage::PrincipalUsageSums;
 use super::super::stream::AttachmentId;
-use super::rig::{Rig, Shell, body, emacs, message, no_load, owner, signal, stranger};
+use super::rig::{self, Rig, Shell, body, emacs, no_load, owner, signal, stranger};
 use crate::config::DaemonConfig;
-use crate::engine::{DaemonQuery, OutboundItem, StreamEventKind};
+use crate::engine::{OutboundItem, StreamEventKind};
 use bridle_memex::{MEMORY, MemoryEditor, RollbackChoice};
 
 pub(super) const TEXT: &str = "#+title: Notes\n* TODO Water the beds\n:PROPERTIES:\n:ID: water\n:END:\nBefore noon.\n\
@@ -82,7 +82,7 @@ async fn say(files: &Files, effect: i64, verdict: &str) {
         "(:type :REQUEST :id 9 :target :system :payload (:action :approve :approval \
          \"work-{effect}\" :verdict {verdict}))"
     );
-    let query = DaemonQuery::of(&message(&text)).expect("for the daemon").expect("well formed");
+    let query = rig::query(&text).expect("well formed");
     Arc::clone(&files.rig.hub).ask(owner(), query, None).await.expect("told");
 }
 
@@ -248,10 +248,10 @@ async fn only_an_owner_has_a_folder_taken_up() {
     let open = async |who| {
         let payload = format!("(:action :open-memex :path {path})");
         let text = format!("(:type :REQUEST :id 9 :target :system :payload {payload})");
-        let query = DaemonQuery::of(&message(&text)).expect("for the daemon").expect("well formed");
+        let query = rig::query(&text).expect("well formed");
         Arc::clone(&rig.hub).ask(who, query, None).await.map_err(|failure| failure.code)
     };
-    assert_eq!(open(stranger()).await, Err(OacpCode::NotPermitted));
+    assert_eq!(open(stranger()).await, Err(EngineErrorCode::NotPermitted));
     assert!(rig.hub.memory().is_none());
     open(owner()).await.expect("taken up");
     assert!(rig.hub.memory().is_some());
@@ -271,7 +271,6 @@ pub(super) fn inbound(signal: Signal) -> InboundMessage {
         signal,
         attachment: AttachmentId(1),
         ticket: None,
-        id: None,
         wants_receipt: false,
         answers: Vec::new(),
         load: no_load(),
@@ -453,8 +452,7 @@ async fn questions_of_others_are_as_if_not_there() {
             let ask = async |name: String| {
                 let text = asked.replace("NAME", &name);
                 let text = format!("(:type :REQUEST :id 9 :target :system :payload {text})");
-                let query =
-                    DaemonQuery::of(&message(&text)).expect("for the daemon").expect("well formed");
+                let query = rig::query(&text).expect("well formed");
                 Arc::clone(&files.rig.hub).ask(who.clone(), query, None).await
             };
             let there = ask(format!("work-{effect}")).await.expect_err("refused");

@@ -10,9 +10,9 @@ use std::sync::Arc;
 
 use bridle_memex::{BufferTextStore, NewBufferText};
 use bridle_sexp::{Dialect, Value};
-use bridle_wire::OacpCode;
 
-use super::rig::{Rig, Shell, message, observer, owner, stranger};
+use super::super::error::EngineErrorCode;
+use super::rig::{self, Rig, Shell, observer, owner, stranger};
 use crate::access::principal::Principal;
 use crate::engine::{DaemonQuery, QueryAnswer, QueryAsker, StreamEventKind};
 
@@ -37,9 +37,9 @@ async fn get_as(
     who: Principal,
     own: Option<&Shell>,
     payload: &str,
-) -> Result<String, OacpCode> {
+) -> Result<String, EngineErrorCode> {
     let text = format!("(:type :REQUEST :id 9 :target :context :payload {payload})");
-    let query = DaemonQuery::of(&message(&text)).expect("for the daemon");
+    let query = rig::query(&text);
     let DaemonQuery::Context(asked) = query.map_err(|failure| failure.code)? else {
         panic!("not about the context")
     };
@@ -54,7 +54,7 @@ async fn get_as(
     }
 }
 
-async fn get(rig: &Rig, shell: &Shell) -> Result<String, OacpCode> {
+async fn get(rig: &Rig, shell: &Shell) -> Result<String, EngineErrorCode> {
     get_as(rig, owner(), Some(shell), &format!("(:action :get-ast :file \"{ORG}\")")).await
 }
 
@@ -90,11 +90,11 @@ async fn m3_an_ast_goes_when_its_buffer_is_saved_closed_or_reverted() {
         shell.send(&put(id, "(a)"));
         assert_eq!(get(&rig, &shell).await.as_deref(), Ok("(a)"), "{state}");
         shell.send(&update(id + 1, &format!(":state :{state} :ast (b)")));
-        assert_eq!(get(&rig, &shell).await, Err(OacpCode::InvalidValue), "{state}");
+        assert_eq!(get(&rig, &shell).await, Err(EngineErrorCode::InvalidValue), "{state}");
     }
     let rig = rig.restart().await;
     let shell = rig.join("work", |_| {}).await;
-    assert_eq!(get(&rig, &shell).await, Err(OacpCode::InvalidValue));
+    assert_eq!(get(&rig, &shell).await, Err(EngineErrorCode::InvalidValue));
     assert_eq!(rows(&rig), 0);
 }
 
@@ -112,8 +112,8 @@ async fn m3_a_buffer_is_found_by_its_file_or_its_name_and_by_no_other() {
     };
     assert_eq!(get("file", "/m/./x/../a.org").await.as_deref(), Ok("(file)"));
     assert_eq!(get("buffer", "*x*").await.as_deref(), Ok("(buffer)"));
-    assert_eq!(get("file", "*x*").await, Err(OacpCode::InvalidValue));
-    assert_eq!(get("file", "/m/b.org").await, Err(OacpCode::InvalidValue));
+    assert_eq!(get("file", "*x*").await, Err(EngineErrorCode::InvalidValue));
+    assert_eq!(get("file", "/m/b.org").await, Err(EngineErrorCode::InvalidValue));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -126,15 +126,18 @@ async fn nobody_elses_session_is_looked_into() {
     let named = format!("(:action :get-ast :file \"{ORG}\" :session \"work\")");
     let own = format!("(:action :get-ast :file \"{ORG}\")");
     let asked = get_as(&rig, stranger(), Some(&theirs), &named).await;
-    assert_eq!(asked, Err(OacpCode::UnknownSession));
+    assert_eq!(asked, Err(EngineErrorCode::UnknownSession));
     let absent = named.replace("\"work\"", "\"none\"");
     assert_eq!(get_as(&rig, stranger(), Some(&theirs), &absent).await, asked, "as if not there");
-    assert_eq!(get_as(&rig, stranger(), Some(&theirs), &own).await, Err(OacpCode::InvalidValue));
+    assert_eq!(
+        get_as(&rig, stranger(), Some(&theirs), &own).await,
+        Err(EngineErrorCode::InvalidValue)
+    );
     let modified = format!("(:action :modified :file \"{ORG}\")");
     let told = get_as(&rig, stranger(), Some(&theirs), &modified).await.expect("told");
     assert!(told.contains(":modified nil"), "{told}");
     assert_eq!(get_as(&rig, owner(), None, &named).await.as_deref(), Ok(AST));
-    assert_eq!(get_as(&rig, owner(), None, &own).await, Err(OacpCode::InvalidValue));
+    assert_eq!(get_as(&rig, owner(), None, &own).await, Err(EngineErrorCode::InvalidValue));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -149,7 +152,7 @@ async fn a_file_is_modified_until_it_is_saved() {
     assert!(who(&rig).await.contains(":modified nil"));
     shell.send(&update(1, ":state :modified"));
     let barrier = get(&rig, &shell).await;
-    assert_eq!(barrier, Err(OacpCode::InvalidValue), "modified, and no AST");
+    assert_eq!(barrier, Err(EngineErrorCode::InvalidValue), "modified, and no AST");
     let rig = rig.restart().await;
     let told = who(&rig).await;
     assert!(told.contains(":modified t :session \"work\" :by \"uid:1000\" :at "), "{told}");
@@ -209,7 +212,7 @@ async fn what_is_forgotten_takes_its_ast_along() {
     let record = shell.event().await.record;
     other.send(&forget(&format!(":record {record}")));
     other.body(StreamEventKind::Acted).await;
-    assert_eq!(get(&rig, &shell).await, Err(OacpCode::InvalidValue));
+    assert_eq!(get(&rig, &shell).await, Err(EngineErrorCode::InvalidValue));
     assert_eq!(rows(&rig), 0);
     shell.send(&put(2, "(b)"));
     assert_eq!(get(&rig, &shell).await.as_deref(), Ok("(b)"));
@@ -217,7 +220,7 @@ async fn what_is_forgotten_takes_its_ast_along() {
     other.body(StreamEventKind::Acted).await;
     assert_eq!(rows(&rig), 0);
     let named = format!("(:action :get-ast :file \"{ORG}\" :session \"work\")");
-    assert_eq!(get_as(&rig, owner(), None, &named).await, Err(OacpCode::InvalidValue));
+    assert_eq!(get_as(&rig, owner(), None, &named).await, Err(EngineErrorCode::InvalidValue));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

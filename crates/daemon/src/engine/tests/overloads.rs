@@ -3,9 +3,8 @@
 use std::collections::BTreeSet;
 
 use bridle_sexp::Value;
-use bridle_wire::OacpCode;
-use bridle_wire::oacp::MessageId;
 
+use super::super::error::EngineErrorCode;
 use super::rig::{Rig, Shell, body};
 use crate::engine::{AttachRequest, OutboundItem, StreamEventKind};
 
@@ -29,14 +28,14 @@ struct Heard {
 
 impl Heard {
     fn take(&mut self, out: &OutboundItem) {
-        let number = |id: &Option<MessageId>| match id {
-            Some(MessageId::Int(id)) => *id,
+        let number = |id: &Option<Value>| match id {
+            Some(Value::Int(id)) => *id,
             other => panic!("no message has the id {other:?}"),
         };
         match out {
             OutboundItem::Receipt { id, .. } => drop(self.admitted.insert(number(id))),
             OutboundItem::Refused { id, failure } => {
-                assert_eq!(failure.code, OacpCode::Overloaded, "{failure}");
+                assert_eq!(failure.code, EngineErrorCode::Overloaded, "{failure}");
                 self.refused.insert(number(id));
             }
             OutboundItem::Event { event, .. } if event.kind == StreamEventKind::Say => {

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use bridle_loop::{DEFAULT_POLICY, GuardPolicies, PolicyHash};
 use bridle_record::{Record, RecordFilter, RecordNumber, RecordReader};
 use bridle_sexp::Value;
-use bridle_wire::OacpCode;
 
-use super::rig::{Rig, Shell, body, emacs, message, owner, stranger};
+use super::super::error::EngineErrorCode;
+use super::rig::{self, Rig, Shell, body, emacs, owner, stranger};
 use crate::config::PolicyChoice;
-use crate::engine::{DaemonQuery, EventView, OutboundItem, StreamEventKind};
+use crate::engine::{EventView, OutboundItem, StreamEventKind};
 
 const EVAL: &str =
     "(:type :REQUEST :id 1 :target :emacs :payload (:action :eval :code \"(quit)\"))";
@@ -33,9 +33,12 @@ fn records(directory: &Path, session: &str, kind: &str) -> Vec<Record> {
     reader.records(RecordNumber(0), &filter, 1000).expect("read")
 }
 
-async fn install(rig: &Rig, who: crate::access::principal::Principal) -> Result<Value, OacpCode> {
+async fn install(
+    rig: &Rig,
+    who: crate::access::principal::Principal,
+) -> Result<Value, EngineErrorCode> {
     let text = "(:type :REQUEST :id 9 :target :system :payload (:action :install-policy))";
-    let query = DaemonQuery::of(&message(text)).expect("for the daemon").expect("well formed");
+    let query = rig::query(text).expect("well formed");
     Arc::clone(&rig.hub).ask(who, query, None).await.map_err(|failure| failure.code)
 }
 
@@ -65,9 +68,9 @@ async fn a_bad_file_at_the_start_leaves_the_built_in_policies_and_is_told() {
     assert!(refused[0].body.text().is_some_and(|text| text.contains("line ")), "{refused:?}");
     assert_eq!(records(rig.path(), "", "policy").len(), 1);
     // It holds until the file is mended and installed.
-    assert_eq!(install(&rig, owner()).await, Err(OacpCode::InvalidValue));
+    assert_eq!(install(&rig, owner()).await, Err(EngineErrorCode::InvalidValue));
     std::fs::write(rig.path().join("policy.org"), strict()).expect("ours");
-    assert_eq!(install(&rig, stranger()).await, Err(OacpCode::NotPermitted));
+    assert_eq!(install(&rig, stranger()).await, Err(EngineErrorCode::NotPermitted));
     let told = install(&rig, owner()).await.expect("installed");
     let hash = rig.hub.guard.present().installed.hash().to_string();
     assert_eq!(told.get("hash").and_then(Value::as_str), Some(&*hash));
@@ -94,7 +97,7 @@ async fn a_file_that_ended_its_loader_is_not_loaded_again() {
         "{refused:?}"
     );
     // An owner who asks for it does not load it either.
-    assert_eq!(install(&rig, owner()).await, Err(OacpCode::InvalidValue));
+    assert_eq!(install(&rig, owner()).await, Err(EngineErrorCode::InvalidValue));
     // Another text is no danger.
     std::fs::write(rig.path().join("policy.org"), strict() + "\n").expect("ours");
     install(&rig, owner()).await.expect("installed");
@@ -139,7 +142,7 @@ async fn an_answer_is_judged_by_the_policies_of_its_own_time() {
     std::fs::write(rig.path().join("policy.org"), strict()).expect("ours");
     install(&rig, owner()).await.expect("installed");
     let text = format!("(:type :RESPONSE :id \"work-{effect}\" :payload (:verdict :allow))");
-    editor.0.respond(&message(&text)).expect("taken");
+    rig::respond(&editor, &text).expect("taken");
     let outcome = editor.body(StreamEventKind::Settled).await;
     assert!(outcome.get("outcome").is_some_and(|word| word.is_keyword("denied")), "{outcome}");
     assert!(records(rig.path(), "work", "act").is_empty());
@@ -173,7 +176,7 @@ async fn whoever_may_no_longer_be_there_is_told_and_hears_nothing_more() {
     std::fs::write(rig.path().join("policy.org"), closed).expect("ours");
     install(&rig, owner()).await.expect("installed");
     let OutboundItem::Gone(failure) = guest.next().await else { panic!("it stays") };
-    assert_eq!(failure.code, OacpCode::UnknownSession);
+    assert_eq!(failure.code, EngineErrorCode::UnknownSession);
     let again = rig.try_join(stranger(), "theirs", |_| {}).await;
-    assert_eq!(again.err().map(|failure| failure.code), Some(OacpCode::UnknownSession));
+    assert_eq!(again.err().map(|failure| failure.code), Some(EngineErrorCode::UnknownSession));
 }

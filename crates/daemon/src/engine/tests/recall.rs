@@ -8,13 +8,12 @@ use std::time::Duration;
 
 use bridle_record::{RecordFilter, RecordNumber, RecordReader};
 use bridle_sexp::Value;
-use bridle_wire::OacpCode;
 use tempfile::TempDir;
 use tokio::time::{sleep, timeout};
 
-use super::rig::{Rig, message, owner, stranger};
+use super::super::error::EngineErrorCode;
+use super::rig::{self, Rig, owner, stranger};
 use crate::access::principal::Principal;
-use crate::engine::DaemonQuery;
 
 /// So long that a slow machine does not reach it.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -44,9 +43,9 @@ impl Memex {
         memex
     }
 
-    async fn ask(&self, who: Principal, payload: &str) -> Result<Value, OacpCode> {
+    async fn ask(&self, who: Principal, payload: &str) -> Result<Value, EngineErrorCode> {
         let text = format!("(:type :REQUEST :id 9 :target :context :payload {payload})");
-        let query = DaemonQuery::of(&message(&text)).expect("for the daemon").expect("understood");
+        let query = rig::query(&text).expect("understood");
         Arc::clone(&self.rig.hub).ask(who, query, None).await.map_err(|failure| failure.code)
     }
 
@@ -105,10 +104,10 @@ async fn the_ast_of_a_file_that_nobody_edits_is_made_from_the_disk() {
     symlink("/etc/hostname", memex.at("out.org")).unwrap();
     for bad in ["none.org", "../a.org", "/etc/hostname", "out.org"] {
         let payload = format!("(:action :get-ast :file \"{bad}\")");
-        assert_eq!(memex.ask(owner(), &payload).await, Err(OacpCode::InvalidValue), "{bad}");
+        assert_eq!(memex.ask(owner(), &payload).await, Err(EngineErrorCode::InvalidValue), "{bad}");
     }
     let odd = "(:action :get-ast :file \"a.org\" :shape :round)";
-    assert_eq!(memex.ask(owner(), odd).await, Err(OacpCode::InvalidValue));
+    assert_eq!(memex.ask(owner(), odd).await, Err(EngineErrorCode::InvalidValue));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -170,7 +169,7 @@ async fn a_folder_that_goes_is_waited_for_and_another_in_its_place_is_read() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn without_a_folder_there_is_no_memory_and_it_is_said() {
     let memex = Memex { rig: Rig::start().await, folder: TempDir::new().unwrap() };
-    assert_eq!(memex.ask(owner(), "(:action :query)").await, Err(OacpCode::UnknownTarget));
+    assert_eq!(memex.ask(owner(), "(:action :query)").await, Err(EngineErrorCode::UnknownTarget));
     assert!(memex.ask(owner(), "(:action :get-system-logs)").await.is_ok());
 }
 
@@ -202,15 +201,15 @@ async fn pages_are_paged_and_what_is_said_wrongly_is_refused() {
         "(:action :get-object)",
         "(:action :get-skill-source :name 7)",
     ] {
-        assert_eq!(memex.ask(owner(), bad).await, Err(OacpCode::InvalidValue), "{bad}");
+        assert_eq!(memex.ask(owner(), bad).await, Err(EngineErrorCode::InvalidValue), "{bad}");
     }
     assert_eq!(
         memex.ask(owner(), "(:action :get-object :id \"none\")").await,
-        Err(OacpCode::UnknownId)
+        Err(EngineErrorCode::UnknownId)
     );
     assert_eq!(
         memex.ask(owner(), "(:action :outline :under \"no/\")").await,
-        Err(OacpCode::UnknownId)
+        Err(EngineErrorCode::UnknownId)
     );
 }
 
@@ -268,12 +267,15 @@ async fn paths_stay_within_the_memex_and_the_folders_that_are_set() {
         "a.org/.",
     ] {
         let refused = memex.ask(owner(), &ask(bad)).await;
-        assert!(refused == Err(OacpCode::InvalidValue) || bad == "a.org/.", "{bad}: {refused:?}");
+        assert!(
+            refused == Err(EngineErrorCode::InvalidValue) || bad == "a.org/.",
+            "{bad}: {refused:?}"
+        );
     }
     // That a private file exists is not told to others.
     assert!(memex.ask(owner(), &ask("p.org")).await.is_ok());
-    assert_eq!(memex.ask(stranger(), &ask("p.org")).await, Err(OacpCode::InvalidValue));
-    assert_eq!(memex.ask(stranger(), &ask("x")).await, Err(OacpCode::InvalidValue));
+    assert_eq!(memex.ask(stranger(), &ask("p.org")).await, Err(EngineErrorCode::InvalidValue));
+    assert_eq!(memex.ask(stranger(), &ask("x")).await, Err(EngineErrorCode::InvalidValue));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -293,12 +295,12 @@ async fn skills_are_files_of_their_folder_and_logs_are_the_daemons() {
     assert!(told.contains("Prose") && !told.contains(CANARY), "{told}");
     for bad in ["../a", "a", ".", "", "x/y", "sort.org"] {
         let source = format!("(:action :get-skill-source :name \"{bad}\")");
-        assert_eq!(memex.ask(owner(), &source).await, Err(OacpCode::UnknownId), "{bad}");
+        assert_eq!(memex.ask(owner(), &source).await, Err(EngineErrorCode::UnknownId), "{bad}");
     }
     let told = memex.ask(owner(), "(:action :get-system-logs :limit 5)").await.unwrap();
     assert!(told.to_string().contains(":kind :daemon-up"), "{told}");
     let refused = memex.ask(stranger(), "(:action :get-system-logs)").await;
-    assert_eq!(refused, Err(OacpCode::NotPermitted));
+    assert_eq!(refused, Err(EngineErrorCode::NotPermitted));
 }
 
 /// Every question there is, about everything that is private.
@@ -356,7 +358,10 @@ async fn what_is_private_reaches_no_stranger_and_no_record() {
             let told = told.to_string().to_lowercase();
             assert!(!told.contains(CANARY), "{question}: {told}");
         }
-        assert_eq!(memex.ask(Principal::Anonymous, question).await, Err(OacpCode::NotPermitted));
+        assert_eq!(
+            memex.ask(Principal::Anonymous, question).await,
+            Err(EngineErrorCode::NotPermitted)
+        );
     }
     // The owner sees it, marked, and what is encrypted not even so.
     let told = memex.ask(owner(), "(:action :query :text \"zanzibar\")").await.unwrap().to_string();
@@ -403,7 +408,7 @@ async fn a_stranger_is_told_no_numbers_that_hidden_files_change() {
         assert_eq!(told.get("relative").and_then(Value::as_str), Some("a.org"), "{path}: {told}");
     }
     for path in ["b.org", "c.sh", "d.org", "", "/", "..", "/etc/hosts", "a.org/x", "/a.org"] {
-        assert_eq!(ask(path).await, Err(OacpCode::InvalidValue), "{path}");
+        assert_eq!(ask(path).await, Err(EngineErrorCode::InvalidValue), "{path}");
     }
 }
 
@@ -425,6 +430,6 @@ async fn a_policy_can_take_it_away() {
     let Memex { mut rig, folder } = memex;
     rig.config.policy = crate::PolicyChoice::File(file);
     let memex = Memex { rig: rig.restart().await, folder };
-    assert_eq!(memex.ask(stranger(), "(:action :query)").await, Err(OacpCode::NotPermitted));
-    assert_eq!(memex.ask(owner(), "(:action :query)").await, Err(OacpCode::NotPermitted));
+    assert_eq!(memex.ask(stranger(), "(:action :query)").await, Err(EngineErrorCode::NotPermitted));
+    assert_eq!(memex.ask(owner(), "(:action :query)").await, Err(EngineErrorCode::NotPermitted));
 }

@@ -3,8 +3,9 @@
 use bridle_record::{
     ForgetRequest, RecordBody, RecordFilter, RecordNumber, RecordReader, RecordStore,
 };
-use bridle_wire::OacpCode;
+use bridle_sexp::Value;
 
+use super::super::error::EngineErrorCode;
 use super::rig::{Rig, Shell, id};
 use crate::engine::{AttachRequest, OutboundItem, StreamEventKind};
 
@@ -17,7 +18,7 @@ fn as_client(name: &'static str, cursor: Option<u64>) -> impl FnOnce(&mut Attach
 }
 
 /// The next receipt, events passed over.
-async fn receipt(shell: &Shell) -> (Option<bridle_wire::oacp::MessageId>, u64) {
+async fn receipt(shell: &Shell) -> (Option<Value>, u64) {
     loop {
         match shell.next().await {
             OutboundItem::Receipt { id, seq } => return (id, seq),
@@ -75,7 +76,7 @@ async fn a_message_sent_again_is_the_same_message_also_after_a_restart() {
             other => panic!("{other:?}"),
         }
     };
-    assert_eq!(refused, (id(1), OacpCode::IdConflict));
+    assert_eq!(refused, (id(1), EngineErrorCode::IdConflict));
     // Another client counts for itself.
     let other = rig.join("work", as_client("c2", None)).await;
     other.prompt(1, "status");
@@ -96,7 +97,7 @@ async fn a_full_disk_refuses_and_recovers() {
         shell.prompt(number, &text);
         match shell.next().await {
             OutboundItem::Refused { id: of, failure } => {
-                assert_eq!((of, failure.code), (id(number), OacpCode::StoreUnavailable));
+                assert_eq!((of, failure.code), (id(number), EngineErrorCode::StoreUnavailable));
                 refusals += 1;
             }
             OutboundItem::Event { .. } => assert_eq!(refusals, 0, "space came from nowhere"),

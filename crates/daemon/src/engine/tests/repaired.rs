@@ -9,9 +9,9 @@ use bridle_record::{
     ForgetRequest, RecordFilter, RecordNumber, RecordReader, RecordStore, StoreOptions, repair,
 };
 use bridle_sexp::Value;
-use bridle_wire::OacpCode;
 
-use super::rig::{Rig, Shell, emacs, message};
+use super::super::error::EngineErrorCode;
+use super::rig::{self, Rig, Shell, emacs};
 use crate::engine::{EventView, Hub, OutboundItem, StreamEventKind};
 
 const NOTE: &str = "(:type :REQUEST :id 1 :target :log :payload (:action :log :text \"x\"))";
@@ -72,7 +72,7 @@ async fn outcome(shell: &Shell) -> Value {
                 panic!("asked again: {event:?}")
             }
             OutboundItem::Event { event, .. } if event.kind == StreamEventKind::Acted => {
-                return super::rig::body(&event).get("outcome").expect("an outcome").clone();
+                return rig::body(&event).get("outcome").expect("an outcome").clone();
             }
             OutboundItem::Event { .. } | OutboundItem::Status(_) | OutboundItem::Delta { .. } => {}
             other => panic!("{other:?}"),
@@ -113,7 +113,7 @@ async fn a_shell_is_not_asked_again() {
     let effect = shell.body(StreamEventKind::Act).await.get("effect").and_then(Value::as_i64);
     let effect = effect.expect("an effect");
     let done = format!("(:type :RESPONSE :id \"work-{effect}\" :payload (:status :success))");
-    shell.0.respond(&message(&done)).expect("taken");
+    rig::respond(&shell, &done).expect("taken");
     shell.body(StreamEventKind::Acted).await;
     drop(shell);
     let rig = repaired_before(rig, "acted").await;
@@ -124,6 +124,6 @@ async fn a_shell_is_not_asked_again() {
     let shell = rig.join("work", back).await;
     let outcome = outcome(&shell).await;
     assert!(outcome.is_keyword("unknown-outcome"), "{outcome}");
-    let late = shell.0.respond(&message(&done)).map_err(|failure| failure.code);
-    assert_eq!(late, Err(OacpCode::UnknownId));
+    let late = rig::respond(&shell, &done).map_err(|failure| failure.code);
+    assert_eq!(late, Err(EngineErrorCode::UnknownId));
 }

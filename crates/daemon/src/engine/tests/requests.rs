@@ -7,9 +7,9 @@ use bridle_host::{Host, ThinkerChoice};
 use bridle_loop::{EffectId, KeywordName, Outcome, SessionId, SessionLimits};
 use bridle_record::{RecordStore, StoreOptions};
 use bridle_sexp::Value;
-use bridle_wire::OacpCode;
 
-use super::rig::{Rig, Shell, body, emacs, message, owner};
+use super::super::error::EngineErrorCode;
+use super::rig::{self, Rig, Shell, body, emacs, owner};
 use crate::config::DaemonConfig;
 use crate::engine::batch::{AppendBatch, BatchContext, PostCommit};
 use crate::engine::facts::HubFacts;
@@ -19,7 +19,7 @@ use crate::engine::inbox_item::InboxItem;
 use crate::engine::loaded_session::{LoadedSession, began};
 use crate::engine::principal_usage::PrincipalUsageSums;
 use crate::engine::stream::{AttachmentId, StreamMode};
-use crate::engine::{AttachRequest, DaemonQuery, EventView, OutboundItem, StreamEventKind};
+use crate::engine::{AttachRequest, EventView, OutboundItem, StreamEventKind};
 
 const ASK: &str = "(rule :when \"ask\" :propose ((:target :emacs :action :notify :text \"hi\")))
                    (default :say \"nothing\")";
@@ -38,9 +38,9 @@ async fn asked(shell: &Shell) -> i64 {
     }
 }
 
-fn respond(shell: &Shell, session: &str, effect: i64) -> Result<(), OacpCode> {
+fn respond(shell: &Shell, session: &str, effect: i64) -> Result<(), EngineErrorCode> {
     let text = format!("(:type :RESPONSE :id \"{session}-{effect}\" :payload (:status :success))");
-    shell.0.respond(&message(&text)).map(drop).map_err(|failure| failure.code)
+    rig::respond(shell, &text).map(drop).map_err(|failure| failure.code)
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -49,9 +49,9 @@ async fn a_shell_is_asked_and_its_answer_is_the_outcome_once() {
     let shell = rig.join("work", emacs).await;
     shell.prompt(1, "ask");
     let effect = asked(&shell).await;
-    assert_eq!(respond(&shell, "other", effect), Err(OacpCode::UnknownId));
+    assert_eq!(respond(&shell, "other", effect), Err(EngineErrorCode::UnknownId));
     assert_eq!(respond(&shell, "work", effect), Ok(()));
-    assert_eq!(respond(&shell, "work", effect), Err(OacpCode::UnknownId));
+    assert_eq!(respond(&shell, "work", effect), Err(EngineErrorCode::UnknownId));
     let outcome = shell.body(StreamEventKind::Acted).await;
     assert!(outcome.get("outcome").is_some_and(|word| word.is_keyword("done")), "{outcome}");
 }
@@ -138,7 +138,7 @@ async fn a_client_that_comes_back_before_its_old_connection_is_dead_is_asked_aga
     let new = rig.join("work", named).await;
     assert_eq!(asked(&new).await, effect);
     assert_eq!(respond(&new, "work", effect), Ok(()));
-    assert_eq!(respond(&old, "work", effect), Err(OacpCode::UnknownId));
+    assert_eq!(respond(&old, "work", effect), Err(EngineErrorCode::UnknownId));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -158,7 +158,7 @@ async fn a_request_that_nobody_answers_expires() {
     let settled = shell.body(StreamEventKind::Settled).await;
     assert!(settled.get("outcome").is_some_and(|word| word.is_keyword("expired")), "{settled}");
     shell.body(StreamEventKind::Say).await;
-    assert_eq!(respond(&shell, "work", effect), Err(OacpCode::UnknownId));
+    assert_eq!(respond(&shell, "work", effect), Err(EngineErrorCode::UnknownId));
 }
 
 /// Which record a crash leaves.
@@ -180,15 +180,14 @@ fn crashed(directory: &std::path::Path, crash: Crash, text: &str) -> u64 {
     let actuators = host.actuators();
     let mut store = RecordStore::open(directory, &StoreOptions::default()).expect("a record");
     let mut core = LoadedSession::unborn(SessionId::parse("work").expect("a name"));
-    let signal = super::rig::signal(text);
+    let signal = rig::signal(text);
     let inbound = InboundMessage {
         signal,
         attachment: AttachmentId(1),
         ticket: None,
-        id: None,
         wants_receipt: false,
         answers: Vec::new(),
-        load: super::rig::no_load(),
+        load: rig::no_load(),
         body: None,
         ast: None,
         newness: MessageNewness::Any,
@@ -273,7 +272,7 @@ async fn answer(rig: &Rig, effect: i64, verdict: &str) -> Value {
         "(:type :REQUEST :id 9 :target :system :payload (:action :approve :approval \
          \"work-{effect}\" :verdict {verdict}))"
     );
-    let query = DaemonQuery::of(&message(&text)).expect("for the daemon").expect("well formed");
+    let query = rig::query(&text).expect("well formed");
     Arc::clone(&rig.hub).ask(owner(), query, None).await.expect("told")
 }
 

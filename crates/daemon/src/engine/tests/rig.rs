@@ -7,8 +7,7 @@ use std::time::Duration;
 
 use bridle_loop::{KeywordName, SessionId, Signal, SignalKind, SignalSender};
 use bridle_sexp::{Dialect, Value, read_one};
-use bridle_wire::oacp::hello::ShellRole;
-use bridle_wire::oacp::{ErrorReply, MessageId, OacpMessage};
+use bridle_wire::oacp::{MessageId, OacpMessage};
 use tempfile::TempDir;
 use tokio::time::timeout;
 
@@ -16,8 +15,10 @@ use crate::access::principal::Principal;
 use crate::byte_budget::{ByteBudget, InFlightBytes};
 use crate::config::{DaemonConfig, ThinkerChoice};
 use crate::engine::{
-    AttachRequest, AttachedShell, Hub, OutboundItem, StreamEvent, StreamMode, read_message,
+    AttachRequest, AttachRole, AttachedShell, DaemonQuery, EngineError, Hub, OutboundItem,
+    ResponseEffect, StreamEvent, StreamMode,
 };
+use crate::oacp::to_signal::{read_message, to_signal};
 use bridle_history::RecordHistory;
 use bridle_history::replay::ReplayRange;
 
@@ -128,7 +129,7 @@ impl Rig {
         who: Principal,
         session: &str,
         change: impl FnOnce(&mut AttachRequest),
-    ) -> Result<Shell, ErrorReply> {
+    ) -> Result<Shell, EngineError> {
         let session = Some(SessionId::parse(session).expect("a name"));
         let mut want =
             AttachRequest { session, mode: StreamMode::Stream, ..AttachRequest::answers() };
@@ -157,10 +158,10 @@ pub(super) struct Shell(pub(super) Arc<AttachedShell>);
 
 impl Shell {
     /// Sends a message.
-    pub(super) fn try_send(&self, text: &str) -> Result<(), ErrorReply> {
+    pub(super) fn try_send(&self, text: &str) -> Result<(), EngineError> {
         let tree = read_one(text).expect("a form");
-        let said = read_message(&tree, Dialect::Lisp)?;
-        self.0.admit(said, &[], no_load())
+        let (message, ast) = read_message(&tree, Dialect::Lisp).map_err(EngineError::from)?;
+        self.0.admit(to_signal(message, &[], ast).expect("a signal"), no_load())
     }
 
     pub(super) fn send(&self, text: &str) {
@@ -219,6 +220,20 @@ pub(super) fn body(event: &StreamEvent) -> Value {
     read_one(text).expect("canonical text").root().to_value()
 }
 
+/// A question for the daemon, from the text of the message that asks it.
+pub(super) fn query(text: &str) -> Result<DaemonQuery, EngineError> {
+    let signal = to_signal(message(text), &[], None).expect("a signal");
+    let target = signal.target.as_ref().expect("a target");
+    DaemonQuery::of(target, &signal.payload).expect("for the daemon")
+}
+
+/// Hands the answer to a request in, from its text.
+pub(super) fn respond(shell: &Shell, text: &str) -> Result<ResponseEffect, EngineError> {
+    let message = message(text);
+    let id = message.id.as_ref().map(MessageId::to_value);
+    shell.0.respond(id.as_ref(), message.payload.as_ref().unwrap_or(&Value::Nil))
+}
+
 /// A message from its text.
 pub(super) fn message(text: &str) -> OacpMessage {
     let tree = read_one(text).expect("a form");
@@ -240,13 +255,13 @@ pub(super) fn signal(text: &str) -> Signal {
 }
 
 pub(super) fn observer(want: &mut AttachRequest) {
-    want.role = ShellRole::Observer;
+    want.role = AttachRole::Observer;
 }
 
 pub(super) fn emacs(want: &mut AttachRequest) {
     want.shell = Some(KeywordName::new("emacs"));
 }
 
-pub(super) fn id(number: i64) -> Option<MessageId> {
-    Some(MessageId::Int(number))
+pub(super) fn id(number: i64) -> Option<Value> {
+    Some(Value::int(number))
 }

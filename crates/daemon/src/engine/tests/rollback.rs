@@ -23,9 +23,9 @@ use super::super::loaded_session::{LoadedSession, began};
 use super::super::principal_usage::PrincipalUsageSums;
 use super::super::schedules::ScheduleList;
 use super::memory::{TEXT, inbound, question, text, word};
-use super::rig::{Rig, Shell, emacs, message, owner, signal};
+use super::rig::{self, Rig, Shell, emacs, owner, signal};
 use crate::config::{DaemonConfig, PolicyChoice};
-use crate::engine::{DaemonQuery, StreamEventKind};
+use crate::engine::StreamEventKind;
 use bridle_memex::{MEMORY, MemoryEditor, RollbackChoice};
 
 /// Two edits, then one of a file that somebody edits; or one edit, and then a long thought.
@@ -100,7 +100,7 @@ impl Files {
             "(:type :REQUEST :id 9 :target :system :payload (:action :approve :approval \
              \"work-{effect}\" :verdict {verdict}))"
         );
-        let query = DaemonQuery::of(&message(&text)).expect("for the daemon").expect("well formed");
+        let query = rig::query(&text).expect("well formed");
         Arc::clone(&self.rig.hub).ask(owner(), query, None).await.expect("told");
     }
 }

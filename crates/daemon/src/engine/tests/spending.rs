@@ -4,13 +4,12 @@ use std::sync::Arc;
 
 use bridle_record::RecordReader;
 use bridle_sexp::Value;
-use bridle_wire::OacpCode;
-use bridle_wire::oacp::ErrorReply;
 
+use super::super::error::{EngineError, EngineErrorCode};
 use super::approvals::open_policy;
-use super::rig::{Rig, Shell, emacs, message, owner, stranger};
+use super::rig::{self, Rig, Shell, emacs, owner, stranger};
 use crate::config::RecordBudgets;
-use crate::engine::{DaemonQuery, ResponseEffect, StreamEventKind};
+use crate::engine::{ResponseEffect, StreamEventKind};
 
 const EVAL: &str =
     "(:type :REQUEST :id 1 :target :emacs :payload (:action :eval :code \"(save-buffer)\"))";
@@ -30,16 +29,16 @@ fn used(rig: &Rig) -> u64 {
     of.map_or(0, |it| it.bytes)
 }
 
-fn is_used_up<T: std::fmt::Debug>(answer: Result<T, ErrorReply>) {
+fn is_used_up<T: std::fmt::Debug>(answer: Result<T, EngineError>) {
     let failure = answer.expect_err("refused");
-    assert_eq!(failure.code, OacpCode::Overloaded);
-    assert!(failure.message.contains("`record-budget`"), "{}", failure.message);
+    assert_eq!(failure.code, EngineErrorCode::Overloaded);
+    assert!(failure.reason.contains("`record-budget`"), "{}", failure.reason);
 }
 
 /// Answers a question or a request.
-fn respond(shell: &Shell, effect: i64, payload: &str) -> Result<ResponseEffect, ErrorReply> {
+fn respond(shell: &Shell, effect: i64, payload: &str) -> Result<ResponseEffect, EngineError> {
     let text = format!("(:type :RESPONSE :id \"work-{effect}\" :payload {payload})");
-    shell.0.respond(&message(&text))
+    rig::respond(shell, &text)
 }
 
 async fn effect(shell: &Shell, kind: StreamEventKind) -> i64 {
@@ -50,12 +49,12 @@ async fn approve(
     rig: &Rig,
     who: crate::access::principal::Principal,
     effect: i64,
-) -> Result<Value, ErrorReply> {
+) -> Result<Value, EngineError> {
     let text = format!(
         "(:type :REQUEST :id 9 :target :system :payload (:action :approve \
          :approval \"work-{effect}\" :verdict :allow))"
     );
-    let query = DaemonQuery::of(&message(&text)).expect("for the daemon")?;
+    let query = rig::query(&text)?;
     Arc::clone(&rig.hub).ask(who, query, None).await
 }
 

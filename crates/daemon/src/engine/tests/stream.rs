@@ -1,8 +1,8 @@
 //! Shells that read the stream of a session.
 
 use bridle_sexp::Value;
-use bridle_wire::OacpCode;
 
+use super::super::error::EngineErrorCode;
 use super::rig::{Rig, Shell, body, observer, owner, stranger};
 use crate::engine::{AttachRequest, EngineActivity, EventView, OutboundItem, StreamEventKind};
 
@@ -41,13 +41,13 @@ async fn two_shells_see_the_same_events_each_in_its_own_light() {
 async fn an_observer_sees_and_may_not_speak() {
     let rig = Rig::start().await;
     let missing = rig.try_join(owner(), "work", observer).await;
-    assert_eq!(missing.err().map(|failure| failure.code), Some(OacpCode::UnknownSession));
+    assert_eq!(missing.err().map(|failure| failure.code), Some(EngineErrorCode::UnknownSession));
     let controller = rig.join("work", |_| {}).await;
     let watcher = rig.join("work", observer).await;
     controller.prompt(1, "help");
     assert_eq!(numbers(&watcher, 2).await, [1, 2]);
     let refused = watcher.try_send("(:type :LOG :payload (:text \"hi\"))");
-    assert_eq!(refused.err().map(|failure| failure.code), Some(OacpCode::NotPermitted));
+    assert_eq!(refused.err().map(|failure| failure.code), Some(EngineErrorCode::NotPermitted));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -57,7 +57,7 @@ async fn sessions_of_others_are_not_there() {
     shell.prompt(1, "help");
     numbers(&shell, 2).await;
     let refused = rig.try_join(stranger(), "mine", |_| {}).await;
-    assert_eq!(refused.err().map(|failure| failure.code), Some(OacpCode::UnknownSession));
+    assert_eq!(refused.err().map(|failure| failure.code), Some(EngineErrorCode::UnknownSession));
     let theirs = rig.try_join(stranger(), "theirs", |_| {}).await.expect("a session of its own");
     theirs.prompt(1, "help");
     numbers(&theirs, 2).await;

@@ -10,9 +10,9 @@ use bridle_record::{RecordFilter, RecordNumber, RecordReader};
 use bridle_sexp::{Value, read_one};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 
-use super::rig::{Rig, body, emacs, message, owner};
+use super::rig::{self, Rig, body, emacs, owner};
 use crate::config::PolicyChoice;
-use crate::engine::{DaemonQuery, OutboundItem, StreamEventKind};
+use crate::engine::{OutboundItem, StreamEventKind};
 
 /// What the actuators of the host carry out. A new one fails the test below: find out whether it can
 /// write a file, see to it that it is refused for this one, and then add it here.
@@ -80,7 +80,7 @@ async fn say_yes(rig: &Rig, session: &str, effect: i64) {
         "(:type :REQUEST :id 9 :target :system :payload (:action :approve :approval \
          \"{session}-{effect}\" :verdict :allow))"
     );
-    let query = DaemonQuery::of(&message(&text)).expect("for the daemon").expect("well formed");
+    let query = rig::query(&text).expect("well formed");
     Arc::clone(&rig.hub).ask(owner(), query, None).await.expect("told");
 }
 
@@ -201,7 +201,7 @@ async fn what_is_swapped_in_for_the_file_is_not_installed_and_that_is_recorded()
         }
         swap(&file);
         let told = rig.hub.install_policies("uid:1000").await.expect_err("refused");
-        assert!(told.message.contains(reason), "{number}: {}", told.message);
+        assert!(told.reason.contains(reason), "{number}: {}", told.reason);
         let present = rig.hub.guard.present();
         assert_eq!(present.installed.hash(), PolicyHash::of(DEFAULT_POLICY), "what held holds");
         assert!(

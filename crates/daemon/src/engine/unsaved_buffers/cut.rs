@@ -1,22 +1,21 @@
-//! An AST is cut out of the message that brings it, while that is still text.
+//! The AST of a buffer, cut out of the message that brings it while that is still text.
 //!
-//! Called by `talk` for every message. An AST as a value takes seventeen times its text, and what comes
-//! back is to be the same text: so it never becomes a value.
+//! A face calls [`SentAst::cut`] before it makes values of a message: an AST as a value takes seventeen times its
+//! text, and a shell gets back the text that it sent.
 
 use std::fmt;
 
 use bridle_record::{RecordHash, hash_text};
-use bridle_sexp::{Dialect, Node, Tree, Value};
-use bridle_wire::OacpCode;
-use bridle_wire::oacp::{ErrorReply, MessagePath, OacpMessage};
+use bridle_sexp::{Dialect, Value};
 
-use super::place::{BufferPlace, MAX_PLACE};
+use super::super::error::EngineError;
+use super::place::{BufferPlace, MAX_PLACE_BYTES};
 
 /// Largest AST, in bytes: the largest message. Emacs prints about 12 bytes for each of an Org file.
-pub(crate) const MAX_AST: usize = 64 << 20;
+pub(crate) const MAX_AST_BYTES: usize = 64 << 20;
 
 /// Keys of a `:buffer-update` that are not passed on: the AST, and what stands for it.
-const CUT: [&str; 2] = ["ast", "overlay"];
+pub(crate) const CUT_KEYS: [&str; 2] = ["ast", "overlay"];
 
 /// An AST as it was sent.
 #[derive(Clone, PartialEq, Eq)]
@@ -45,8 +44,24 @@ impl fmt::Debug for SentAst {
 }
 
 impl SentAst {
-    fn new(text: &str, dialect: Dialect) -> SentAst {
-        SentAst { text: text.into(), dialect, hash: hash_text(text) }
+    /// Takes the text of an AST out of a message: `payload` is the rest of it, and gets what stands for the AST.
+    ///
+    /// # Errors
+    /// The AST is longer than [`MAX_AST_BYTES`], or the payload names no buffer: the field at fault.
+    pub(crate) fn cut(
+        text: &str,
+        dialect: Dialect,
+        payload: Option<&mut Value>,
+    ) -> Result<SentAst, EngineError> {
+        check(text.len(), payload.as_deref())?;
+        let ast = SentAst { text: text.into(), dialect, hash: hash_text(text) };
+        if let Some(Value::List(pairs)) = payload {
+            let AstSummary { hash, bytes, .. } = ast.about();
+            let bytes = Value::int(i64::try_from(bytes).unwrap_or(i64::MAX));
+            let summary = Value::plist([("hash", Value::str(hash.to_string())), ("bytes", bytes)]);
+            pairs.extend([Value::keyword("overlay"), summary]);
+        }
+        Ok(ast)
     }
 
     /// The text.
@@ -60,52 +75,29 @@ impl SentAst {
     }
 }
 
-/// Reads a message from a tree over a client's text; the AST of a buffer is taken out of it.
-///
-/// # Errors
-/// When it is no good message, or its AST cannot be kept.
-pub(crate) fn read(
-    tree: &Tree<'_>,
-    dialect: Dialect,
-) -> Result<(OacpMessage, Option<SentAst>), ErrorReply> {
-    let Some(payload) = update(tree) else { return Ok((OacpMessage::from_tree(tree)?, None)) };
-    let mut message = OacpMessage::from_tree_without(tree, &CUT)?;
-    let Some(ast) = payload.get("ast").filter(|ast| !ast.is_nil()) else {
-        return Ok((message, None));
-    };
-    let text = ast.source();
-    check(text.len(), &message)?;
-    let ast = SentAst::new(text, dialect);
-    if let Some(Value::List(pairs)) = &mut message.payload {
-        let AstSummary { hash, bytes, .. } = ast.about();
-        let bytes = Value::int(i64::try_from(bytes).unwrap_or(i64::MAX));
-        let stands = Value::plist([("hash", Value::str(hash.to_string())), ("bytes", bytes)]);
-        pairs.extend([Value::keyword("overlay"), stands]);
+fn check(bytes: usize, payload: Option<&Value>) -> Result<(), EngineError> {
+    if bytes > MAX_AST_BYTES {
+        let text = format!("expected an AST of at most {MAX_AST_BYTES} bytes");
+        return Err(EngineError::invalid("ast", text));
     }
-    Ok((message, Some(ast)))
-}
-
-/// The payload of an event that says something about a buffer.
-fn update<'t>(tree: &'t Tree<'_>) -> Option<Node<'t>> {
-    let root = tree.root();
-    root.get("type").filter(|kind| kind.is_keyword("event"))?;
-    let payload = root.get("payload")?;
-    payload.get("sensor").filter(|sensor| sensor.is_keyword("buffer-update")).map(|_| payload)
-}
-
-fn check(bytes: usize, message: &OacpMessage) -> Result<(), ErrorReply> {
-    let invalid = |key: &'static str, text: String| {
-        let path = MessagePath::of(&["payload", key]);
-        Err(ErrorReply { path, ..ErrorReply::because(OacpCode::InvalidValue, text) })
-    };
-    if bytes > MAX_AST {
-        return invalid("ast", format!("expected an AST of at most {MAX_AST} bytes"));
-    }
-    if message.payload.as_ref().and_then(BufferPlace::of).is_none() {
-        return invalid("file", format!("expected a name of at most {MAX_PLACE} bytes"));
+    if payload.and_then(BufferPlace::of).is_none() {
+        let text = format!("expected a name of at most {MAX_PLACE_BYTES} bytes");
+        return Err(EngineError::invalid("file", text));
     }
     Ok(())
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use super::{MAX_AST_BYTES, check};
+    use crate::engine::error::EngineErrorCode;
+    use bridle_sexp::Value;
+
+    #[test]
+    fn an_ast_over_the_limit_is_refused_and_named() {
+        let payload = Value::plist([("file", Value::str("a"))]);
+        check(MAX_AST_BYTES, Some(&payload)).expect("just fits");
+        let refused = check(MAX_AST_BYTES + 1, Some(&payload)).expect_err("refused");
+        assert_eq!((refused.code, refused.field), (EngineErrorCode::InvalidValue, Some("ast")));
+    }
+}

@@ -8,14 +8,13 @@ use std::sync::Arc;
 
 use bridle_loop::SessionId;
 use bridle_sexp::{Dialect, Reader, Value, print};
-use bridle_wire::OacpCode;
-use bridle_wire::oacp::ErrorReply;
-use bridle_wire::oacp::hello::ShellRole;
 
-use super::super::context_query::{Answering, QueryAnswer, QueryAsker, invalid};
+use super::super::context_query::{Answering, QueryAnswer, QueryAsker};
+use super::super::error::{EngineError, EngineErrorCode};
 use super::super::hub::{Hub, SessionHandle};
 use super::super::refusals::RefusedAttempt;
-use super::cut::MAX_AST;
+use super::super::stream::AttachRole;
+use super::cut::MAX_AST_BYTES;
 use super::disk::{NodeShape, ast};
 use super::index::{BufferEntry, BufferState, ModifiedBuffer};
 use super::place::BufferPlace;
@@ -43,7 +42,7 @@ pub(in super::super) fn get_ast(hub: Arc<Hub>, from: QueryAsker, payload: Value)
 pub(in super::super) fn modified(hub: Arc<Hub>, from: QueryAsker, payload: Value) -> Answering {
     Box::pin(async move {
         let file = payload.get("file").and_then(Value::as_str).map(str::to_owned);
-        let file = file.ok_or_else(|| invalid("file", NO_PLACE))?;
+        let file = file.ok_or_else(|| EngineError::invalid("file", NO_PLACE))?;
         if let Some(own) = &from.own {
             let held = hub.find(own).await?;
             hub.reached(held.as_ref()).await;
@@ -54,7 +53,7 @@ pub(in super::super) fn modified(hub: Arc<Hub>, from: QueryAsker, payload: Value
             let found = hub.overlays.modified(&owner, Path::new(&file), hub.now());
             QueryAnswer::from(report(&file, found))
         });
-        asked.await.map_err(|_| OacpCode::Internal.into())
+        asked.await.map_err(|_| EngineErrorCode::Internal.into())
     })
 }
 
@@ -80,17 +79,18 @@ async fn find(
     hub: &Arc<Hub>,
     from: &QueryAsker,
     payload: &Value,
-) -> Result<QueryAnswer, ErrorReply> {
-    let place = BufferPlace::of(payload).ok_or_else(|| invalid("file", NO_PLACE))?;
+) -> Result<QueryAnswer, EngineError> {
+    let place = BufferPlace::of(payload).ok_or_else(|| EngineError::invalid("file", NO_PLACE))?;
     let absent = match unsaved(hub, from, payload, &place).await {
-        Err(failure) if failure.code == OacpCode::InvalidValue => failure,
+        Err(failure) if failure.code == EngineErrorCode::InvalidValue => failure,
         told => return told,
     };
     match place {
         BufferPlace::File(file) if payload.get("session").is_none() => {
             let shape = NodeShape::of(payload, from.dialect);
-            let shape =
-                shape.ok_or_else(|| invalid("shape", "expected `:org-element` or `:plist`"))?;
+            let shape = shape.ok_or_else(|| {
+                EngineError::invalid("shape", "expected `:org-element` or `:plist`")
+            })?;
             on_disk(hub, from, &file, shape).await?.ok_or(absent)
         }
         _ => Err(absent),
@@ -103,13 +103,13 @@ async fn on_disk(
     from: &QueryAsker,
     file: &str,
     shape: NodeShape,
-) -> Result<Option<QueryAnswer>, ErrorReply> {
+) -> Result<Option<QueryAnswer>, EngineError> {
     let (ask, own) = (MemexQuestion::Source(file.to_owned()), from.own.clone());
     let Ok(found) = hub.recall(&from.who, ask, own).await else { return Ok(None) };
     let (file, dialect) = (file.to_owned(), from.dialect);
     let made = tokio::task::spawn_blocking(move || {
         let source = found.get("source").and_then(Value::as_str).unwrap_or_default();
-        let ast = ast(source, shape, dialect, MAX_AST)?;
+        let ast = ast(source, shape, dialect, MAX_AST_BYTES)?;
         let head = Value::plist([
             ("status", Value::keyword("success")),
             ("action", Value::keyword("get-ast")),
@@ -121,9 +121,10 @@ async fn on_disk(
     });
     let made = made.await.map_err(|error| {
         tracing::error!(%error, "making an AST broke off");
-        ErrorReply::from(OacpCode::Internal)
+        EngineError::from(EngineErrorCode::Internal)
     })?;
-    let too_long = || invalid("file", format!("its AST is longer than {MAX_AST} bytes"));
+    let too_long =
+        || EngineError::invalid("file", format!("its AST is longer than {MAX_AST_BYTES} bytes"));
     made.map(|text| Some(QueryAnswer::Text(text))).ok_or_else(too_long)
 }
 
@@ -133,12 +134,12 @@ async fn unsaved(
     from: &QueryAsker,
     payload: &Value,
     place: &BufferPlace,
-) -> Result<QueryAnswer, ErrorReply> {
+) -> Result<QueryAnswer, EngineError> {
     let held = session(hub, from, payload).await?;
     // What was sent before this is to be seen by it.
     hub.reached(Some(&held)).await;
     let name = held.session.id.as_str().to_owned();
-    let absent = || invalid(place.pair().0, NO_AST);
+    let absent = || EngineError::invalid(place.pair().0, NO_AST);
     let entry = hub.overlays.index().find(&name, place).cloned().ok_or_else(absent)?;
     let BufferState::Ast(about) = entry.fact.what else { return Err(absent()) };
     let (overlays, dialect) = (Arc::clone(&hub.overlays), from.dialect);
@@ -161,11 +162,11 @@ async fn unsaved(
         Ok(Ok(None)) => Err(absent()),
         Ok(Err(error)) => {
             tracing::error!(%error, "an AST cannot be read");
-            Err(OacpCode::StoreUnavailable.into())
+            Err(EngineErrorCode::StoreUnavailable.into())
         }
         Err(error) => {
             tracing::error!(%error, "reading an AST broke off");
-            Err(OacpCode::Internal.into())
+            Err(EngineErrorCode::Internal.into())
         }
     }
 }
@@ -175,20 +176,23 @@ async fn session(
     hub: &Arc<Hub>,
     from: &QueryAsker,
     payload: &Value,
-) -> Result<SessionHandle, ErrorReply> {
-    let named = match payload.get("session") {
-        Some(name) => {
-            let id = name.as_str().and_then(|name| SessionId::parse(name).ok());
-            Some(id.ok_or_else(|| invalid("session", "expected the name of a session"))?)
-        }
-        None => None,
-    };
+) -> Result<SessionHandle, EngineError> {
+    let named =
+        match payload.get("session") {
+            Some(name) => {
+                let id = name.as_str().and_then(|name| SessionId::parse(name).ok());
+                Some(id.ok_or_else(|| {
+                    EngineError::invalid("session", "expected the name of a session")
+                })?)
+            }
+            None => None,
+        };
     let is_own = named.is_none() || named == from.own;
     let Some(id) = named.or_else(|| from.own.clone()) else {
-        return Err(invalid("session", NO_SESSION));
+        return Err(EngineError::invalid("session", NO_SESSION));
     };
     let forbidden =
-        || hub.forbid(&from.who, RefusedAttempt::Attach(ShellRole::Observer, Some(&id)));
+        || hub.forbid(&from.who, RefusedAttempt::Attach(AttachRole::Observer, Some(&id)));
     match hub.find(&id).await? {
         Some(held) if is_own || hub.sees(&from.who, &held.session) => Ok(held),
         _ => Err(forbidden()),

@@ -7,7 +7,7 @@ use std::path::{Component, Path, PathBuf};
 use bridle_sexp::Value;
 
 /// Longest name of a file or a buffer, in bytes: that of a path on Linux.
-pub(super) const MAX_PLACE: usize = 4096;
+pub(super) const MAX_PLACE_BYTES: usize = 4096;
 
 /// A buffer.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -22,7 +22,7 @@ impl BufferPlace {
     /// The place that a payload names; `None` if it names none, or one too long.
     pub(super) fn of(payload: &Value) -> Option<BufferPlace> {
         let text = |key| payload.get(key).and_then(Value::as_str);
-        let fits = |text: &&str| text.len() <= MAX_PLACE;
+        let fits = |text: &&str| text.len() <= MAX_PLACE_BYTES;
         match text("file") {
             Some(file) => Some(file).filter(fits).map(|file| BufferPlace::File(plain(file))),
             None => text("buffer").filter(fits).map(|buffer| BufferPlace::Buffer(buffer.into())),
@@ -80,7 +80,7 @@ fn plain_path(path: &Path) -> PathBuf {
 mod tests {
     use std::path::Path;
 
-    use super::{BufferPlace, MAX_PLACE};
+    use super::{BufferPlace, MAX_PLACE_BYTES};
     use bridle_sexp::read_one;
 
     fn place(payload: &str) -> Option<BufferPlace> {
@@ -97,7 +97,7 @@ mod tests {
         check(r#"(:file "~/b/../c.org")"#, Some(("file", "~/b/../c.org")));
         check(r#"(:buffer "*scratch*")"#, Some(("buffer", "*scratch*")));
         check("(:sensor :x)", None);
-        check(&format!("(:file \"{}\")", "x".repeat(MAX_PLACE + 1)), None);
+        check(&format!("(:file \"{}\")", "x".repeat(MAX_PLACE_BYTES + 1)), None);
     }
 
     #[test]

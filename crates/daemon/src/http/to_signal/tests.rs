@@ -1,7 +1,7 @@
 //! The mapping as a law: a request becomes a signal, and what the signal says is the request again,
 //! as far as a session is told of it. Over generated requests, without a daemon.
 
-use bridle_loop::{ActionHash, KeywordName, SessionId};
+use bridle_loop::{ActionHash, KeywordName, SessionId, SignalKind};
 use bridle_sexp::{Reader, Value};
 use bridle_wire::oacp::{self, MessageType, OacpMessage};
 use bridle_wire::openharness::ids::RequestId;
@@ -10,7 +10,7 @@ use proptest::option::of;
 use proptest::prelude::*;
 use proptest::sample::select;
 
-use super::{NAMED, message};
+use super::NAMED;
 use crate::byte_text::hex;
 use crate::http::attachments::AttachmentFacts;
 use crate::http::continuation::{AllowedContinuation, AskedQuestion};
@@ -207,6 +207,17 @@ fn sorted(object: &JsonObject) -> Vec<(String, String)> {
         object.iter().map(|(name, value)| (name.to_owned(), text(value))).collect();
     entries.sort();
     entries
+}
+
+/// The signal of a request, as the message that a framed shell would send.
+fn message(
+    received: &ReceivedRequest,
+    step: Option<&AllowedContinuation>,
+    files: &[Option<AttachmentFacts>],
+) -> OacpMessage {
+    let signal = super::message(received, step, files);
+    assert_eq!(signal.kind, SignalKind::Event);
+    OacpMessage::new(MessageType::Event).with_payload(signal.payload)
 }
 
 /// A message through its text, as a framed shell would read it.

@@ -7,15 +7,14 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use bridle_wire::OacpCode;
-use bridle_wire::oacp::ErrorReply;
 use tokio::task::{JoinError, JoinHandle};
 
 use super::{ConnectionPhase, ConnectionStep, OacpConnection, PeerOrigin};
 use crate::access::principal::Principal;
 use crate::access::principal::sockets::SocketEnds;
 use crate::engine::{
-    AttachRequest, AttachedShell, DaemonQuery, OutboundItem, QueryAnswer, QueryAsker,
+    AttachRequest, AttachedShell, DaemonQuery, EngineError, EngineErrorCode, OutboundItem,
+    QueryAnswer, QueryAsker,
 };
 use crate::oacp::conversation::WaitReason;
 
@@ -29,16 +28,16 @@ pub(super) type Fetching = Pin<Box<dyn Future<Output = FetchedEvents> + Send>>;
 /// What such a look gave.
 pub(super) enum FetchedEvents {
     /// An attachment, or why there is none.
-    Attached(Result<Arc<AttachedShell>, ErrorReply>),
+    Attached(Result<Arc<AttachedShell>, EngineError>),
     /// Who is at the other end.
     Principal(Principal),
     /// What the daemon says to a question.
-    Told(Result<QueryAnswer, ErrorReply>),
+    Told(Result<QueryAnswer, EngineError>),
 }
 
 impl FetchedEvents {
     fn lost() -> FetchedEvents {
-        FetchedEvents::Told(Err(OacpCode::Internal.into()))
+        FetchedEvents::Told(Err(EngineErrorCode::Internal.into()))
     }
 }
 

@@ -7,13 +7,13 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use bridle_loop::{KeywordName, SessionId};
+use bridle_loop::{KeywordName, SessionId, SignalKind};
 use bridle_sexp::{Dialect, Keyword, Value};
 use bridle_wire::OacpCode;
 use bridle_wire::oacp::health::HealthCheck;
-use bridle_wire::oacp::hello::ClientHello;
+use bridle_wire::oacp::hello::{ClientHello, ShellRole};
 use bridle_wire::oacp::{
-    ErrorReply, MessageId, MessageMeta, MessagePath, MessageType, OacpMessage, response, success,
+    ErrorReply, MessageId, MessageMeta, MessagePath, OacpMessage, response, success,
 };
 
 use super::payload_check::{EngineMessage, LARGE};
@@ -21,11 +21,13 @@ use super::reply::NOT_ASKED;
 use super::{ClientTerms, Conversation, ReplyContext};
 use crate::access::principal::Principal;
 use crate::engine::{
-    AttachRequest, AttachSnapshot, AttachedShell, DaemonQuery, EventView, OutboundItem,
-    QueryAnswer, ResponseEffect, StreamEvent, StreamEventKind, StreamMode,
+    AttachRequest, AttachRole, AttachSnapshot, AttachedShell, DaemonQuery, EngineError, EventView,
+    OutboundItem, QueryAnswer, ResponseEffect, StreamEvent, StreamEventKind, StreamMode,
 };
 use crate::metrics::ConnectionTally;
+use crate::oacp::error_code::error_reply;
 use crate::oacp::to_frames::FrameReader;
+use crate::oacp::to_signal::message_id;
 use crate::shared::DaemonShared;
 
 /// Messages of a client without hello that may wait for their answers; beyond it nothing is
@@ -171,14 +173,14 @@ impl Conversation {
     pub(crate) fn attached(
         &mut self,
         shared: &DaemonShared,
-        result: Result<Arc<AttachedShell>, ErrorReply>,
+        result: Result<Arc<AttachedShell>, EngineError>,
         out: &mut Vec<u8>,
         tally: &mut ConnectionTally,
     ) {
         let mut batch = ReplyContext::new(shared, out, tally);
         match self.waiting.take().map(|waiting| *waiting) {
             Some(WaitingMessage::Hello(id, hello)) => {
-                self.greet(&mut batch, id.as_ref(), &hello, result);
+                self.greet(&mut batch, id.as_ref(), &hello, result.map_err(error_reply));
             }
             other => self.waiting = other.map(Box::new),
         }
@@ -202,7 +204,7 @@ impl Conversation {
     pub(crate) fn told(
         &mut self,
         shared: &DaemonShared,
-        told: Result<QueryAnswer, ErrorReply>,
+        told: Result<QueryAnswer, EngineError>,
         out: &mut Vec<u8>,
         tally: &mut ConnectionTally,
     ) {
@@ -213,7 +215,7 @@ impl Conversation {
                     self.say(&mut batch, &response(Some(&id), MessageMeta::default(), payload));
                 }
                 Ok(QueryAnswer::Text(payload)) => self.say_payload(&mut batch, &id, &payload),
-                Err(failure) => self.refuse(&mut batch, Some(&id), &failure),
+                Err(error) => self.refuse(&mut batch, Some(&id), &error_reply(error)),
             },
             other => self.waiting = other.map(Box::new),
         }
@@ -265,7 +267,7 @@ impl Conversation {
     ) {
         let mut batch = ReplyContext::new(shared, out, tally);
         let id = match self.waiting.take().map(|waiting| *waiting) {
-            Some(WaitingMessage::Signal(signal)) => signal.message.id,
+            Some(WaitingMessage::Signal(waiting)) => waiting.id,
             Some(WaitingMessage::Hello(id, _)) => id,
             Some(WaitingMessage::Query(id, _) | WaitingMessage::Told(id)) => Some(id),
             Some(WaitingMessage::Health(_)) | None => return,
@@ -284,16 +286,18 @@ impl Conversation {
     }
 
     /// Hands a message to the engine, or has it wait.
-    pub(super) fn signal(&mut self, batch: &mut ReplyContext<'_>, mut signal: Box<EngineMessage>) {
-        if signal.message.kind == MessageType::Request && signal.message.id.is_none() {
-            signal.message.id = Some(batch.shared.assign_id());
+    pub(super) fn signal(&mut self, batch: &mut ReplyContext<'_>, mut message: Box<EngineMessage>) {
+        if message.signal.kind == SignalKind::Request && message.id.is_none() {
+            let id = batch.shared.assign_id();
+            message.signal.id = Some(id.to_value());
+            message.id = Some(id);
         }
         if self.who.is_none() {
-            self.waiting = Some(Box::new(WaitingMessage::Signal(signal)));
+            self.waiting = Some(Box::new(WaitingMessage::Signal(message)));
             return;
         }
         if self.who.as_deref() == Some(&Principal::Anonymous) {
-            return self.answer_stranger(batch, &signal.message);
+            return self.answer_stranger(batch, &message);
         }
         let budget = match self.source {
             Some(_) => &batch.shared.stranger_budget,
@@ -301,32 +305,31 @@ impl Conversation {
         };
         if self.source.is_some() && budget.full() {
             let failure = OacpCode::Overloaded.into();
-            return self.decline(batch, signal.message.id.as_ref(), &failure);
+            return self.decline(batch, message.id.as_ref(), &failure);
         }
         let greeted = self.greeted.is_some();
         let link = match self.link(batch.shared) {
             Ok(link) => link,
-            Err(failure) => return self.decline(batch, signal.message.id.as_ref(), &failure),
+            Err(failure) => return self.decline(batch, message.id.as_ref(), &failure),
         };
         if !greeted && link.is_full() {
-            self.waiting = Some(Box::new(WaitingMessage::Signal(signal)));
+            self.waiting = Some(Box::new(WaitingMessage::Signal(message)));
             return;
         }
-        let load = budget.load(signal.weight());
-        let EngineMessage { message, dropped, ast, .. } = *signal;
-        let id = message.id.clone();
-        match link.attachment.admit((message, ast), &dropped, load) {
+        let load = budget.load(message.weight());
+        let EngineMessage { signal, id, .. } = *message;
+        match link.attachment.admit(signal, load) {
             Ok(()) => link.unanswered += 1,
-            Err(failure) => self.decline(batch, id.as_ref(), &failure),
+            Err(error) => self.decline(batch, id.as_ref(), &error_reply(error)),
         }
     }
 
     /// Answers a message of a peer that nobody knows: without the engine, a number or a record.
-    fn answer_stranger(&mut self, batch: &mut ReplyContext<'_>, message: &OacpMessage) {
+    fn answer_stranger(&mut self, batch: &mut ReplyContext<'_>, message: &EngineMessage) {
         let id = message.id.as_ref();
-        match batch.shared.hub.answer_stranger(message) {
+        match batch.shared.hub.answer_stranger(&message.signal) {
             Ok(payload) => self.say(batch, &response(id, MessageMeta::default(), payload)),
-            Err(failure) => self.decline(batch, id, &failure),
+            Err(error) => self.decline(batch, id, &error_reply(error)),
         }
     }
 
@@ -348,7 +351,8 @@ impl Conversation {
             if self.greeted.is_some() {
                 return Err(ErrorReply::because(OacpCode::UnknownSession, NO_SESSION));
             }
-            let attachment = shared.hub.attach_fresh(who, AttachRequest::answers())?;
+            let attachment = shared.hub.attach_fresh(who, AttachRequest::answers());
+            let attachment = attachment.map_err(error_reply)?;
             self.link = Some(EngineLink::new(attachment));
         }
         self.link.as_deref_mut().ok_or_else(|| OacpCode::Internal.into())
@@ -357,10 +361,12 @@ impl Conversation {
     /// Brings a shell's answer to what the engine asked it.
     pub(super) fn answered(&mut self, batch: &mut ReplyContext<'_>, message: &OacpMessage) {
         if self.who.as_deref() == Some(&Principal::Anonymous) {
-            return self.answer_stranger(batch, message);
+            let id = message.id.as_ref().map(MessageId::to_value);
+            let error = batch.shared.hub.refuse_stranger_answer(id.as_ref());
+            return self.decline(batch, message.id.as_ref(), &error_reply(error));
         }
         let taken = match &self.link {
-            Some(link) => link.attachment.respond(message),
+            Some(link) => respond(&link.attachment, message).map_err(error_reply),
             None => Err(ErrorReply::because(OacpCode::UnknownId, NOT_ASKED)),
         };
         match (taken, &mut self.link) {
@@ -437,7 +443,7 @@ impl Conversation {
             ("max-frame", Value::int(max_frame)),
             ("session", Value::str(snapshot.session.as_str())),
             ("seq", Value::int(seq)),
-            ("role", Value::keyword(snapshot.role.as_str())),
+            ("role", Value::keyword(to_shell_role(snapshot.role).as_str())),
             ("state", Value::keyword(snapshot.status.doing.as_str())),
         ];
         success(id, session_meta(snapshot), settled)
@@ -473,8 +479,8 @@ impl Conversation {
         // Taken out meanwhile, so that the rest of the conversation can be used.
         let Some(mut link) = self.link.take() else { return };
         let batch = &mut ReplyContext::new(shared, out, tally);
-        if let OutboundItem::Gone(failure) = &told {
-            return self.lose(batch, *link, failure);
+        if let OutboundItem::Gone(error) = told {
+            return self.lose(batch, *link, &error_reply(error));
         }
         if answers_own(&told) {
             link.answered();
@@ -493,11 +499,14 @@ impl Conversation {
                 self.tell_event(batch, &reader, &link, (&event, EventView::Asked), &text);
             }
             OutboundItem::Receipt { id, seq } => {
-                self.say_text(batch, &reader.receipt(id.as_ref(), seq))
+                self.say_text(batch, &reader.receipt(id.as_ref(), seq));
             }
             OutboundItem::Status(status) => self.say_text(batch, &reader.status(status)),
             OutboundItem::Delta { turn, text } => self.say_text(batch, &reader.delta(turn, &text)),
-            OutboundItem::Refused { id, failure } => self.decline(batch, id.as_ref(), &failure),
+            OutboundItem::Refused { id, failure } => {
+                let id = id.as_ref().and_then(message_id);
+                self.decline(batch, id.as_ref(), &error_reply(failure));
+            }
             OutboundItem::Repeat | OutboundItem::Gone(_) => {}
         }
         while let Some(text) = link.due() {
@@ -523,7 +532,7 @@ impl Conversation {
         self.say_text(batch, &reader.omitted(event, view, text.len(), max_frame));
         if view == EventView::Asked {
             // Nobody else can know that this shell will never see what it was asked.
-            let _ = link.attachment.respond(&reader.cannot(event));
+            let _ = respond(&link.attachment, &reader.cannot(event));
         }
     }
 
@@ -583,6 +592,29 @@ impl LargeEvent {
     }
 }
 
+/// Hands the answer to a request to the engine.
+fn respond(
+    attachment: &AttachedShell,
+    message: &OacpMessage,
+) -> Result<ResponseEffect, EngineError> {
+    let id = message.id.as_ref().map(MessageId::to_value);
+    attachment.respond(id.as_ref(), message.payload.as_ref().unwrap_or(&Value::Nil))
+}
+
+fn to_attach_role(role: ShellRole) -> AttachRole {
+    match role {
+        ShellRole::Controller => AttachRole::Controller,
+        ShellRole::Observer => AttachRole::Observer,
+    }
+}
+
+fn to_shell_role(role: AttachRole) -> ShellRole {
+    match role {
+        AttachRole::Controller => ShellRole::Controller,
+        AttachRole::Observer => ShellRole::Observer,
+    }
+}
+
 /// What a hello asks of the engine.
 fn wish(hello: &ClientHello) -> Result<AttachRequest, ErrorReply> {
     let session = match &hello.session {
@@ -595,7 +627,7 @@ fn wish(hello: &ClientHello) -> Result<AttachRequest, ErrorReply> {
     Ok(AttachRequest {
         session,
         cursor: hello.cursor,
-        role: hello.role.unwrap_or_default(),
+        role: hello.role.map(to_attach_role).unwrap_or_default(),
         mode: StreamMode::Stream,
         client: hello.client.clone(),
         shell: hello.shell.as_deref().map(KeywordName::new),

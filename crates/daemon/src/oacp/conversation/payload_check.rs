@@ -6,18 +6,19 @@
 use std::cell::RefCell;
 use std::ops::Range;
 
+use bridle_loop::{SensorClass, SignalKind};
 use bridle_sexp::{Dialect, Node, Reader, Tape, Tree};
 use bridle_wire::OacpCode;
 use bridle_wire::frame::FrameError;
 use bridle_wire::oacp::health::HealthCheck;
 use bridle_wire::oacp::hello::ClientHello;
-use bridle_wire::oacp::{
-    ErrorReply, MessageId, MessagePath, MessageType, OacpMessage, strip_reserved,
-};
+use bridle_wire::oacp::{ErrorReply, MessageId, MessageType, OacpMessage, strip_reserved};
 use bridle_wire::parts::PartMessage;
 
 use crate::byte_budget::OWNED;
-use crate::engine::{DaemonQuery, SentAst, read_message};
+use crate::engine::{DaemonQuery, ShellSignal};
+use crate::oacp::error_code::error_reply;
+use crate::oacp::to_signal::{read_message, to_signal};
 
 /// Payloads longer than this many bytes are judged apart. One that long takes some 100 us, and
 /// a worker that stays longer with one connection is missed by the others.
@@ -27,10 +28,6 @@ pub(crate) const LARGE: usize = 64 << 10;
 /// others until its turn has come, an answer to a request stays until the turn is over. What only
 /// informs may be as large as the wire allows.
 pub(super) const MAX_TURN_BYTES: usize = 1 << 20;
-
-/// Sensors whose events only inform.
-const INFORMING: [&str; 6] =
-    ["focus", "point-update", "buffer-update", "interrupt", "tool-output", "tool-error"];
 
 /// What a client is told whose message in parts is itself a part.
 const PART_OF_PARTS: &str = "expected a message put together from parts, got one more part";
@@ -62,19 +59,17 @@ pub(crate) enum PayloadVerdict {
 #[derive(Debug)]
 pub(crate) struct EngineMessage {
     /// The message, without what a client may not set.
-    pub(crate) message: OacpMessage,
-    /// What was taken away.
-    pub(crate) dropped: Vec<MessagePath>,
-    /// How many bytes its text had.
+    pub(crate) signal: ShellSignal,
+    /// Id under which it is answered.
+    pub(crate) id: Option<MessageId>,
+    /// Bytes of its text.
     pub(crate) bytes: usize,
-    /// The AST that was cut out of it.
-    pub(crate) ast: Option<SentAst>,
 }
 
 impl EngineMessage {
     /// How much it weighs among the bytes in flight: what is a value, and what stays text.
     pub(crate) fn weight(&self) -> usize {
-        let text = self.ast.as_ref().map_or(0, |ast| ast.text().len());
+        let text = self.signal.ast.as_ref().map_or(0, |ast| ast.text().len());
         self.bytes.saturating_sub(text).saturating_mul(OWNED).saturating_add(text)
     }
 }
@@ -188,26 +183,28 @@ fn judge_tree(tree: &Tree<'_>, dialect: Dialect, depth: PayloadOrigin) -> Payloa
     if kind == MessageType::Response {
         return PayloadVerdict::Answer(Box::new(message));
     }
-    match DaemonQuery::of(&message) {
-        Some(Ok(query)) => return PayloadVerdict::Query(id, query),
-        Some(Err(failure)) => return PayloadVerdict::Refused(id, failure),
-        None => {}
+    let Some(signal) = to_signal(message, &dropped, ast) else {
+        return PayloadVerdict::Other(id, kind);
+    };
+    let target = signal.target.as_ref().filter(|_| signal.kind == SignalKind::Request);
+    match target.and_then(|target| DaemonQuery::of(target, &signal.payload)) {
+        Some(Ok(query)) => PayloadVerdict::Query(id, query),
+        Some(Err(error)) => PayloadVerdict::Refused(id, error_reply(error)),
+        None => {
+            let bytes = tree.source().len();
+            PayloadVerdict::Signal(Box::new(EngineMessage { signal, id, bytes }))
+        }
     }
-    PayloadVerdict::Signal(Box::new(EngineMessage {
-        message,
-        dropped,
-        bytes: tree.source().len(),
-        ast,
-    }))
 }
 
 /// Tells whether a message waits for a turn of its session, or answers a request of one.
 fn makes_turn(tree: &Tree<'_>, kind: MessageType) -> bool {
     let sensor = payload(tree).and_then(|payload| payload.get("sensor"));
-    let informs = |sensor: Node<'_>| INFORMING.iter().any(|name| sensor.is_keyword(name));
+    let sensor_makes_turn =
+        |sensor: Node<'_>| SensorClass::matching(|name| sensor.is_keyword(name)).makes_turn();
     match kind {
         MessageType::Log => false,
-        MessageType::Event => !sensor.is_some_and(informs),
+        MessageType::Event => sensor.is_none_or(sensor_makes_turn),
         _ => true,
     }
 }

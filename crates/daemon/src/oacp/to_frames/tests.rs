@@ -234,7 +234,7 @@ fn unnumbered_frames_are_messages_too() {
     let status = SessionStatus { doing: EngineActivity::Thinking, turn: Some(3) };
     for (text, expect) in [
         (
-            reader.receipt(Some(&MessageId::Int(7)), 13),
+            reader.receipt(Some(&Value::int(7)), 13),
             "(:type :STATUS :id 7 :payload (:status :admitted :session \"work\" :seq 13))",
         ),
         (

@@ -17,7 +17,7 @@ use cedar_policy::{Entities, EvalResult, Expression, Policy, Request, eval_expre
 use crate::policy::cedar_request::is_group;
 use crate::policy::depth::{DepthLimits, check_depth};
 
-/// When a policy applies.
+/// Condition under which a policy applies.
 #[derive(Debug)]
 pub(super) struct PolicyCondition(Expression);
 

@@ -1,5 +1,6 @@
 //! The plain sentence for a grant. Names are quoted, so that none of them can look like a part of it.
 
+use bridle_sexp::civil_date::civil_from_days;
 use bridle_sexp::{Value, read_one};
 
 use super::{GrantPlace, GrantTerms, GrantText};
@@ -8,7 +9,7 @@ use crate::policy::edit_facts::WHOLE_FILE;
 const SECONDS_A_DAY: i64 = 86_400;
 
 impl GrantTerms {
-    /// What it permits, in one sentence.
+    /// Says what it permits, in one sentence.
     pub fn sentence(&self) -> String {
         format!(
             "Until {}, in sessions of {:?}, this is done without asking: {}{}{}.",
@@ -81,15 +82,7 @@ fn named(heading: &str) -> String {
 /// A moment, such as `2026-11-18 17:00:00 UTC`.
 fn moment(seconds: i64) -> String {
     let (days, rest) = (seconds.div_euclid(SECONDS_A_DAY), seconds.rem_euclid(SECONDS_A_DAY));
-    // Days since the first of March of the year 0, in eras of 400 years.
-    let shifted = days.saturating_add(719_468);
-    let (era, day) = (shifted.div_euclid(146_097), shifted.rem_euclid(146_097));
-    let year_of_era = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
-    let day_of_year = day - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month = (5 * day_of_year + 2) / 153;
-    let day_of_month = day_of_year - (153 * month + 2) / 5 + 1;
-    let month = if month < 10 { month + 3 } else { month - 9 };
-    let year = year_of_era + era * 400 + i64::from(month <= 2);
+    let (year, month, day_of_month) = civil_from_days(days);
     let (hour, minute, second) = (rest / 3_600, rest / 60 % 60, rest % 60);
     format!("{year:04}-{month:02}-{day_of_month:02} {hour:02}:{minute:02}:{second:02} UTC")
 }

@@ -9,7 +9,7 @@ use cedar_policy::pst::{BinaryOp, Clause, Expr, Literal, Template, UnaryOp};
 use super::fact_names::NamedFacts;
 use super::read::{MAX_DEPTH, cannot_fail, of_context};
 
-/// How what a policy says depends on `context.approved`.
+/// Effect of `context.approved` on a policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::policy) enum ApprovalDirection {
     /// Not at all.

@@ -24,7 +24,7 @@ pub(in crate::policy) struct NamedFacts {
     numbers: [FactUsage<i64>; PrefilterNumber::ALL.len()],
 }
 
-/// How policies name a fact.
+/// Uses of a fact in policies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::policy) enum FactUsage<T> {
     /// Only to compare it with these.
@@ -108,7 +108,7 @@ impl NamedFacts {
         }
     }
 
-    /// How a number is named.
+    /// Uses of a number in policies.
     pub(in crate::policy) fn number(&self, number: PrefilterNumber) -> &FactUsage<i64> {
         &self.numbers[number.place()]
     }

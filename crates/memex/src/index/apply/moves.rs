@@ -28,7 +28,7 @@ impl KnownFile {
     }
 }
 
-/// What is carried from one batch to the next.
+/// Files and headings that may have moved, carried from one batch to the next.
 #[derive(Debug)]
 pub(crate) struct FileMoves {
     /// Files that are not where they were.

@@ -10,7 +10,7 @@ pub(super) struct GeneratedNames<'s> {
     sheet: &'s FileSheet,
     /// The hash of what each item is called with all that it is below.
     paths: Vec<Digest>,
-    /// How often each was asked for.
+    /// Times that each name was asked for.
     asked: HashMap<Digest, u64>,
 }
 

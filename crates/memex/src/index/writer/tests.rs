@@ -445,7 +445,7 @@ fn a_mark_before_the_text_moves_nothing() {
     rig.write("b.org", "\u{feff}* Hidden too :private:\nhush\n* Seen\n");
     rig.sync();
     let catalog = rig.catalog();
-    let text = |title: &str, eyes| catalog.text(&rig.titled(title), eyes);
+    let text = |title: &str, access| catalog.text(&rig.titled(title), access);
     assert_eq!(text("Open", PrivateAccess::Public).as_deref(), Some("* Open\nText\n"));
     assert_eq!(text("Hidden", PrivateAccess::Owner).as_deref(), Some("* Hidden :private:\nhush\n"));
     assert_eq!(text("Hidden", PrivateAccess::Public), None);

@@ -1,16 +1,16 @@
-//! How well objects fit words. Called by `find` for each table of words that somebody may search.
+//! Ranking objects by the words of a search. Called by `find` for each table of words that the asker may search.
 //!
-//! SQLite's own rank looks up how frequent each phrase is, which for words that are everywhere means to go through all
-//! objects, 11 ms for 200,000 of them and two words, and as much to rank them. Such words tell nothing, and are not asked:
-//! what is ranked are the rare ones, each by itself, also if they were asked for as a phrase. Where there are none, those
-//! with the words in their title come first, and then the latest.
+//! SQLite's own rank looks up how frequent each phrase is, which for words that are everywhere means to go through
+//! all objects, 11 ms for 200,000 of them and two words, and as much to rank them. Such words tell nothing, and are
+//! not looked up: only rare words are ranked, each by itself, also if they were part of a phrase. Where there are
+//! none, objects with the words in their title come first, and then the latest.
 
 use std::collections::HashMap;
 
 use rusqlite::params_from_iter;
 use rusqlite::types::Value;
 
-use super::{MAX_RANKED, QueryPart, big, text};
+use super::{MAX_RANKED_OBJECTS, QueryPart, big, text};
 use crate::index::rules::PrivateAccess;
 use crate::index::search_words::{SearchWords, has_all};
 use crate::search::catalog::MemexCatalog;
@@ -18,31 +18,31 @@ use bridle_record::StoreError;
 
 /// Ranks of objects that have nothing but frequent words: those of words that SQLite gives no weight, in a title and
 /// elsewhere.
-const IN_TITLE: f64 = -4e-6;
-const ELSEWHERE: f64 = -1e-6;
+const TITLE_WEIGHT: f64 = -4e-6;
+const TEXT_WEIGHT: f64 = -1e-6;
 
 /// A table of words.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum WordTable {
-    /// What everybody may see.
+    /// Words that everybody may see.
     Open,
     /// Objects of which some or all is private, with all that they say.
     Veiled,
 }
 
 impl WordTable {
-    /// Where somebody searches. What is private is in no number that others get: not in how frequent a word is, and
-    /// so in no rank.
-    pub(super) fn of(eyes: PrivateAccess) -> &'static [WordTable] {
-        match eyes {
+    /// Returns the tables that a search looks into. Private text is in no number that others get: neither in the
+    /// frequency of a word nor in a rank.
+    pub(super) fn of(access: PrivateAccess) -> &'static [WordTable] {
+        match access {
             PrivateAccess::Owner => &[WordTable::Open, WordTable::Veiled],
             PrivateAccess::Public => &[WordTable::Open],
         }
     }
 
-    /// What a candidate of this table must be.
-    fn condition(self, eyes: PrivateAccess) -> &'static str {
-        match (self, eyes) {
+    /// Returns the SQL condition on candidates of this table.
+    fn condition(self, access: PrivateAccess) -> &'static str {
+        match (self, access) {
             // The owner finds these in the other table, with all of their words.
             (WordTable::Open, PrivateAccess::Owner) => "o.veiled = 0",
             _ => "1",
@@ -56,7 +56,7 @@ impl WordTable {
         }
     }
 
-    /// How well a row fits: titles count more.
+    /// Returns the SQL expression that ranks a row; words in titles weigh more.
     fn rank(self) -> &'static str {
         match self {
             WordTable::Open => "bm25(words, 4.0, 1.0)",
@@ -70,12 +70,12 @@ impl MemexCatalog {
     pub(super) fn search(
         &self,
         words: WordTable,
-        wanted: &SearchWords,
+        search: &SearchWords,
         conditions: &[QueryPart],
-        eyes: PrivateAccess,
+        access: PrivateAccess,
     ) -> Result<(Vec<(f64, i64)>, usize), StoreError> {
         let table = words.table();
-        let mut sql = format!("SELECT c.id, o.title, ({}", words.condition(eyes));
+        let mut sql = format!("SELECT c.id, o.title, ({}", words.condition(access));
         let mut values = Vec::new();
         for part in conditions {
             sql.push_str(" AND ");
@@ -86,8 +86,8 @@ impl MemexCatalog {
             ") FROM (SELECT rowid AS id FROM {table} WHERE {table} MATCH ? ORDER BY rowid DESC LIMIT ?) AS c
              CROSS JOIN object AS o ON o.id = c.id CROSS JOIN file AS f ON f.id = o.file"
         ));
-        values.extend([text(&wanted.expression), big(MAX_RANKED).into()]);
-        let rare = self.rare(words, wanted)?;
+        values.extend([text(&search.expression), big(MAX_RANKED_OBJECTS).into()]);
+        let rare = self.rare(words, search)?;
         let (mut found, mut looked_at, mut last) = (Vec::new(), 0, i64::MAX);
         let mut statement = self.sql.prepare_cached(&sql)?;
         let mut rows = statement.query(params_from_iter(values))?;
@@ -97,14 +97,14 @@ impl MemexCatalog {
             last = last.min(id);
             if row.get(2)? {
                 let title = row.get_ref(1)?.as_str().unwrap_or_default();
-                let is_in_title = rare.is_empty() && has_all(title, &wanted.words);
-                found.push((if is_in_title { IN_TITLE } else { ELSEWHERE }, id));
+                let is_in_title = rare.is_empty() && has_all(title, &search.words);
+                found.push((if is_in_title { TITLE_WEIGHT } else { TEXT_WEIGHT }, id));
             }
         }
         if !found.is_empty() && !rare.is_empty() {
             let ranks = self.ranks(words, &rare, last)?;
             for (rank, id) in &mut found {
-                *rank = ranks.get(id).copied().unwrap_or(ELSEWHERE);
+                *rank = ranks.get(id).copied().unwrap_or(TEXT_WEIGHT);
             }
         }
         Ok((found, looked_at))
@@ -130,17 +130,17 @@ impl MemexCatalog {
     fn rare<'w>(
         &self,
         words: WordTable,
-        wanted: &'w SearchWords,
+        search: &'w SearchWords,
     ) -> Result<Vec<&'w str>, StoreError> {
         let table = words.table();
         let sql =
             format!("SELECT count(*) FROM (SELECT 1 FROM {table} WHERE {table} MATCH ? LIMIT ?)");
         let mut statement = self.sql.prepare_cached(&sql)?;
         let mut rare = Vec::new();
-        for word in &wanted.weighed {
-            let values = [text(word), big(MAX_RANKED).into()];
+        for word in &search.weighed {
+            let values = [text(word), big(MAX_RANKED_OBJECTS).into()];
             let count: i64 = statement.query_row(params_from_iter(values), |row| row.get(0))?;
-            if count < big(MAX_RANKED) {
+            if count < big(MAX_RANKED_OBJECTS) {
                 rare.push(word.as_str());
             }
         }

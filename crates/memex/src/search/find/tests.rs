@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tempfile::TempDir;
 
-use super::{MAX_LOOKED_AT, MAX_RANKED};
+use super::{MAX_CANDIDATES_PER_PAGE, MAX_RANKED_OBJECTS};
 use crate::{
     DateSpan, FocusRequest, MemexCatalog, MemexFolder, MemexIndex, MemexQuery, ObjectKind,
     ObjectReach, OutlineRequest, PrivateAccess, QueryCursor, ReadRules, SearchText, WallMinute,
@@ -34,8 +34,8 @@ fn rig(files: &[(&str, &str)]) -> Rig {
 }
 
 impl Rig {
-    fn titles(&self, query: &MemexQuery, eyes: PrivateAccess) -> Vec<String> {
-        let page = self.catalog.query(query, eyes, SearchText::Snippets).unwrap();
+    fn titles(&self, query: &MemexQuery, access: PrivateAccess) -> Vec<String> {
+        let page = self.catalog.query(query, access, SearchText::Snippets).unwrap();
         page.hits.into_iter().map(|hit| hit.object.title).collect()
     }
 
@@ -199,7 +199,7 @@ fn pages_follow_one_another_while_the_memex_changes() {
 
 #[test]
 fn a_page_looks_at_so_many_and_no_more() {
-    let most = MAX_LOOKED_AT + 10;
+    let most = MAX_CANDIDATES_PER_PAGE + 10;
     let text: String = (0..most).map(|_| "* TODO A\n").collect::<String>() + "* TODO Last :x:\n";
     let rig = rig(&[("a.org", &text)]);
     let query = MemexQuery {
@@ -303,7 +303,7 @@ fn what_is_private_is_in_no_answer_for_others() {
 
 #[test]
 fn words_that_are_everywhere_do_not_count_and_titles_with_them_come_first() {
-    let many: String = (0..MAX_RANKED + 10)
+    let many: String = (0..MAX_RANKED_OBJECTS + 10)
         .map(|n| {
             format!("* H{n}\nthe common {}\n", if n % 1000 == 7 { "rare rare" } else { "word" })
         })
@@ -316,10 +316,10 @@ fn words_that_are_everywhere_do_not_count_and_titles_with_them_come_first() {
     let query = MemexQuery { limit: 3, ..words("the common") };
     let page = rig.catalog.query(&query, PrivateAccess::Owner, SearchText::None).unwrap();
     let titles: Vec<&str> = page.hits.iter().map(|hit| &hit.object.title[..]).collect();
-    assert_eq!(titles, ["The common title", "Last", &format!("H{}", MAX_RANKED + 9)]);
-    assert_eq!(page.ranked, Some(MAX_RANKED));
+    assert_eq!(titles, ["The common title", "Last", &format!("H{}", MAX_RANKED_OBJECTS + 9)]);
+    assert_eq!(page.ranked, Some(MAX_RANKED_OBJECTS));
     let next = MemexQuery { cursor: page.next, limit: 1, ..query };
-    rig.check(&next, &[&format!("H{}", MAX_RANKED + 8)]);
+    rig.check(&next, &[&format!("H{}", MAX_RANKED_OBJECTS + 8)]);
 }
 
 #[test]

@@ -5,14 +5,14 @@ use proptest::prelude::*;
 use super::{MergeResult, merge};
 
 /// `expect` is the merged text, or nothing for a conflict.
-fn check(base: &str, now: &str, wanted: &str, expect: Option<&str>) {
-    let merged = merge(base.as_bytes(), now.as_bytes(), wanted.as_bytes());
+fn check(base: &str, now: &str, target: &str, expect: Option<&str>) {
+    let merged = merge(base.as_bytes(), now.as_bytes(), target.as_bytes());
     match (&merged, expect) {
         (MergeResult::Clean(text), Some(expect)) => {
-            assert_eq!(String::from_utf8_lossy(text), expect, "{base:?} {now:?} {wanted:?}");
+            assert_eq!(String::from_utf8_lossy(text), expect, "{base:?} {now:?} {target:?}");
         }
         (MergeResult::Conflicts(_), None) => {}
-        _ => panic!("{base:?} {now:?} {wanted:?}: {merged:?}"),
+        _ => panic!("{base:?} {now:?} {target:?}: {merged:?}"),
     }
 }
 
@@ -56,7 +56,7 @@ fn a_conflict_says_where_and_what() {
     assert_eq!(found.len(), 1);
     assert_eq!(found[0].line, 3);
     assert_eq!(
-        (&*found[0].base, &*found[0].now, &*found[0].wanted),
+        (&*found[0].base, &*found[0].now, &*found[0].target),
         (&b"b\n"[..], &b"B\n"[..], &b"x\n"[..])
     );
 }
@@ -103,13 +103,13 @@ proptest! {
         };
         let base = side(|_| None);
         let now = side(|fate| if let Fate::Now(line) = fate { Some(line) } else { None });
-        let wanted = side(|fate| if let Fate::Wanted(line) = fate { Some(line) } else { None });
+        let target = side(|fate| if let Fate::Wanted(line) = fate { Some(line) } else { None });
         let both = side(|fate| match fate {
             Fate::Now(line) | Fate::Wanted(line) => Some(line),
             Fate::Kept => None,
         });
-        prop_assert_eq!(merge(&base, &now, &wanted), MergeResult::Clean(both.clone()));
-        prop_assert_eq!(merge(&base, &wanted, &now), MergeResult::Clean(both));
+        prop_assert_eq!(merge(&base, &now, &target), MergeResult::Clean(both.clone()));
+        prop_assert_eq!(merge(&base, &target, &now), MergeResult::Clean(both));
     }
 
     #[test]

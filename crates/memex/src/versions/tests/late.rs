@@ -6,7 +6,7 @@ use std::io::Write as _;
 use std::os::fd::AsRawFd as _;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 
-use super::super::late_saves::{HELD_FOR, HELD_WHILE_WRITTEN, MAX_HELD};
+use super::super::late_saves::{HOLD_MS, HOLD_WHILE_WRITTEN_MS, MAX_HELD_FILES};
 use super::super::{apply, history};
 use super::{MemoryError, Rig, VersionFilter, VersionOrigin, open, path, why};
 
@@ -57,16 +57,16 @@ fn a_late_save_is_put_where_it_was_meant_to_be() {
     let rig = Rig::new(&[("a.org", "a\n")]);
     let user = Found::new(&rig, "a.org");
     rig.write(1, "a.org", "a\nagent\n");
-    assert!(rig.memory.mind_late(10).unwrap(), "it is held");
+    assert!(rig.memory.look_for_late_saves(10).unwrap(), "it is held");
     assert_eq!(rig.text("a.org"), "a\nagent\n");
     user.save("user\n");
-    assert!(rig.memory.mind_late(11).unwrap());
+    assert!(rig.memory.look_for_late_saves(11).unwrap());
     assert_eq!(rig.text("a.org"), "user\n");
     assert_eq!(rig.past("a.org"), [seen("user\n"), edit("a\nagent\n"), seen("a\n")]);
     assert_eq!(rig.beside(), [""; 0]);
     // Of the same size, and in the same moment.
     user.save("USER\n");
-    rig.memory.mind_late(12).unwrap();
+    rig.memory.look_for_late_saves(12).unwrap();
     assert_eq!(rig.text("a.org"), "USER\n");
     assert_eq!(rig.past("a.org")[..2], [seen("USER\n"), seen("user\n")]);
     // And what was done can be undone, as ever.
@@ -107,7 +107,7 @@ fn of_two_late_saves_the_later_stays_and_both_are_kept() {
     while stamp(&first) == stamp(&second) {
         first.save("later\n");
     }
-    rig.memory.mind_late(10).unwrap();
+    rig.memory.look_for_late_saves(10).unwrap();
     assert_eq!(rig.text("a.org"), "later\n");
     assert_eq!(rig.past("a.org")[..2], [seen("later\n"), seen("earlier\n")]);
 }
@@ -119,11 +119,11 @@ fn what_the_user_saved_again_stays() {
     rig.write(1, "a.org", "agent\n");
     user.save("late\n");
     fs::write(rig.file("a.org"), "newer\n").unwrap();
-    rig.memory.mind_late(10).unwrap();
+    rig.memory.look_for_late_saves(10).unwrap();
     assert_eq!(rig.text("a.org"), "newer\n");
     let expected = [seen("newer\n"), seen("late\n"), edit("agent\n"), seen("a\n")];
     assert_eq!(rig.past("a.org"), expected);
-    rig.memory.mind_late(11).unwrap();
+    rig.memory.look_for_late_saves(11).unwrap();
     assert_eq!(rig.past("a.org"), expected, "and no more of it");
     assert_eq!(rig.beside(), [""; 0]);
 }
@@ -140,7 +140,7 @@ fn a_late_save_brings_a_removed_file_back() {
     one.save("user\n");
     other.save("user\n");
     fs::write(rig.file("b.org"), "newer\n").unwrap();
-    rig.memory.mind_late(10).unwrap();
+    rig.memory.look_for_late_saves(10).unwrap();
     assert_eq!((rig.text("a.org"), rig.text("b.org")), ("user\n".into(), "newer\n".into()));
     assert_eq!(rig.file("a.org").metadata().unwrap().mode() & 0o7777, 0o600);
     assert_eq!(rig.past("b.org")[..2], [seen("newer\n"), seen("user\n")]);
@@ -158,7 +158,7 @@ fn a_change_that_was_taken_back_loses_no_late_save() {
     assert!(matches!(refused, Err(MemoryError::Open { .. })), "{refused:?}");
     assert_eq!(rig.text("a.org"), "a\n", "taken back");
     user.save("user\n");
-    rig.memory.mind_late(10).unwrap();
+    rig.memory.look_for_late_saves(10).unwrap();
     assert_eq!(rig.text("a.org"), "user\n");
     assert_eq!(rig.beside(), [""; 0]);
 }
@@ -170,7 +170,7 @@ fn who_is_still_writing_is_waited_for() {
     rig.write(1, "a.org", "agent\n");
     let mut open = user.open();
     open.write_all(b"us").unwrap();
-    assert!(rig.memory.mind_late(10).unwrap());
+    assert!(rig.memory.look_for_late_saves(10).unwrap());
     assert_eq!(rig.text("a.org"), "agent\n");
     let next = rig.change("a.org", Some("more\n"));
     let refused = rig.memory.apply(&[next], &why(2)).unwrap_err();
@@ -179,10 +179,10 @@ fn who_is_still_writing_is_waited_for() {
         "{refused:?}"
     );
     rig.write(3, "b.org", "another file\n");
-    assert!(rig.memory.mind_late(10 + HELD_FOR).unwrap(), "as long as it is open");
+    assert!(rig.memory.look_for_late_saves(10 + HOLD_MS).unwrap(), "as long as it is open");
     open.write_all(b"er\n").unwrap();
     drop(open);
-    rig.memory.mind_late(11 + HELD_FOR).unwrap();
+    rig.memory.look_for_late_saves(11 + HOLD_MS).unwrap();
     assert_eq!(rig.text("a.org"), "user\n");
 }
 
@@ -197,30 +197,30 @@ fn an_emptied_file_is_looked_at_twice() {
     let refused = rig.memory.apply(&[next], &why(2)).unwrap_err();
     assert!(matches!(refused, MemoryError::Changed { .. }), "{refused:?}");
     assert_eq!(rig.text("a.org"), "agent\n");
-    rig.memory.mind_late(10).unwrap();
+    rig.memory.look_for_late_saves(10).unwrap();
     assert_eq!(rig.text("a.org"), "", "that is all there is");
     user.save("user\n");
-    rig.memory.mind_late(11).unwrap();
+    rig.memory.look_for_late_saves(11).unwrap();
     assert_eq!(rig.text("a.org"), "user\n");
 }
 
 #[test]
 fn files_are_held_for_a_time_only() {
     let rig = Rig::new(&[("a.org", "a\n"), ("b.org", "b\n")]);
-    assert!(!rig.memory.mind_late(1).unwrap(), "nothing is held");
+    assert!(!rig.memory.look_for_late_saves(1).unwrap(), "nothing is held");
     let (one, other) = (Found::new(&rig, "a.org"), Found::new(&rig, "b.org"));
     rig.write(1, "a.org", "agent\n");
     rig.write(2, "b.org", "agent\n");
-    assert!(rig.memory.mind_late(1000).unwrap());
-    assert!(rig.memory.mind_late(999 + HELD_FOR).unwrap());
+    assert!(rig.memory.look_for_late_saves(1000).unwrap());
+    assert!(rig.memory.look_for_late_saves(999 + HOLD_MS).unwrap());
     // One is being written when its time comes, and for too long: then what there is of it is kept.
     let mut open = other.open();
     open.write_all(b"a part").unwrap();
-    assert!(rig.memory.mind_late(1000 + HELD_FOR).unwrap());
+    assert!(rig.memory.look_for_late_saves(1000 + HOLD_MS).unwrap());
     one.save("too late\n");
-    assert!(rig.memory.mind_late(999 + HELD_WHILE_WRITTEN).unwrap());
+    assert!(rig.memory.look_for_late_saves(999 + HOLD_WHILE_WRITTEN_MS).unwrap());
     assert_eq!(rig.text("a.org"), "agent\n");
-    assert!(!rig.memory.mind_late(1000 + HELD_WHILE_WRITTEN).unwrap());
+    assert!(!rig.memory.look_for_late_saves(1000 + HOLD_WHILE_WRITTEN_MS).unwrap());
     assert_eq!(rig.text("b.org"), "agent\n");
     assert_eq!(rig.past("b.org")[..2], [seen("agent\n"), seen("a part")]);
 }
@@ -231,19 +231,19 @@ fn no_more_than_so_many_files_are_held() {
     let oldest = Found::new(&rig, "a.org");
     rig.write(1, "a.org", "0\n");
     let second = Found::new(&rig, "a.org");
-    for more in 1..=MAX_HELD {
+    for more in 1..=MAX_HELD_FILES {
         rig.write(2, "a.org", &format!("{more}\n"));
         // Of a record of its own, so that it is not taken for done.
         rig.memory.forget("work", Some(2)).unwrap();
     }
-    assert_eq!(rig.memory.late().len(), MAX_HELD);
+    assert_eq!(rig.memory.late().len(), MAX_HELD_FILES);
     oldest.save("let go\n");
-    rig.memory.mind_late(10).unwrap();
-    assert_eq!(rig.text("a.org"), format!("{MAX_HELD}\n"));
+    rig.memory.look_for_late_saves(10).unwrap();
+    assert_eq!(rig.text("a.org"), format!("{MAX_HELD_FILES}\n"));
     second.save("held\n");
-    rig.memory.mind_late(10).unwrap();
+    rig.memory.look_for_late_saves(10).unwrap();
     assert_eq!(rig.text("a.org"), "held\n");
-    assert!(rig.memory.late().len() <= MAX_HELD);
+    assert!(rig.memory.late().len() <= MAX_HELD_FILES);
 }
 
 #[test]
@@ -253,7 +253,7 @@ fn a_late_save_into_a_folder_that_is_gone_is_kept() {
     rig.write(1, "in/a.org", "agent\n");
     fs::remove_dir_all(rig.file("in")).unwrap();
     user.save("user\n");
-    rig.memory.mind_late(10).unwrap();
+    rig.memory.look_for_late_saves(10).unwrap();
     assert_eq!(rig.past("in/a.org")[0], seen("user\n"));
     assert!(!rig.file("in").exists());
 }

@@ -169,7 +169,7 @@ impl ChunkReader {
         (!is_another).then_some(known)
     }
 
-    /// What the next request returns: the details if there are any, else the plain reasoning.
+    /// Gives what the next request returns: the details if there are any, else the plain reasoning.
     fn give_state(&mut self, sink: &mut EventSink) {
         let placement = OpaquePlacement::Message;
         if !self.details.is_empty() {

@@ -4,24 +4,26 @@
 use rusqlite::{Connection, params};
 
 use super::known::{CachedSession, SessionSlot, WriterCache};
-use super::receipts::{self, ENTRIES, ENTRY, ReceiptEntry};
-use super::{MAX_BODY, MAX_INLINE, RECEIPT_AGE};
+use super::{MAX_BODY, MAX_INLINE_BODY_BYTES};
 use crate::append::{
     AppendNumbers, NewRecord, NewSessionRow, RecordAppend, RecordCause, StateCheckpoint, WakeTime,
 };
 use crate::append::{NewOpenEffect, SharedPart, valid_session_name};
 use crate::chain;
-use crate::cipher::{self, SALT, Salt, SealLabel, SealPlace, SessionKey};
+use crate::cipher::{self, SALT_BYTES, Salt, SealLabel, SealPlace, SessionKey};
+use crate::database::int;
 use crate::error::{AppendRefusal, StoreError};
 use crate::fault;
+use crate::receipts::RECEIPT_AGE;
+use crate::receipts::{self, RECEIPT_BYTES, RECEIPTS_PER_ROW, ReceiptEntry};
 use crate::record::{ChainHead, RecordNumber};
 use crate::record_page::{PageWriter, RecordFacts, RecordFields, SharedPartPlace};
-use crate::schema::{BLOCK, MILESTONE, int};
+use crate::schema::{BLOCK_RECORDS, MILESTONE_INTERVAL};
 use crate::session_ranges;
 use crate::spending;
 
 /// Salts in one row: a kilobyte, so that several rows share a page of the file.
-const SALTS: usize = 64;
+const SALTS_PER_ROW: usize = 64;
 
 /// Version that every kind has today.
 const KIND_VERSION: u64 = 1;
@@ -32,7 +34,7 @@ pub(crate) struct CommitBatch<'t> {
     known: &'t mut WriterCache,
     /// Records that are not in the table yet.
     leaf: PageWriter,
-    /// Where the fields of a record are put together.
+    /// Buffer for the fields of a record.
     fields: RecordFields,
     /// One for each record that will come.
     salts: Vec<Salt>,
@@ -56,7 +58,7 @@ impl<'t> CommitBatch<'t> {
         drafts: usize,
         bytes: usize,
     ) -> Result<Self, StoreError> {
-        let mut salts = vec![[0; SALT]; drafts];
+        let mut salts = vec![[0; SALT_BYTES]; drafts];
         getrandom::fill(salts.as_flattened_mut()).map_err(StoreError::Random)?;
         let first = known.head.number.0 + 1;
         let (sessions, receipts) = (Vec::with_capacity(drafts), Vec::new());
@@ -113,8 +115,8 @@ impl<'t> CommitBatch<'t> {
             .connection
             .prepare_cached("INSERT INTO salt (first, sessions, salts) VALUES (?1, ?2, ?3)")?;
         let mut first = self.first;
-        let salts = self.salts[..written].chunks(SALTS);
-        for (salts, sessions) in salts.zip(self.sessions.chunks(SALTS)) {
+        let salts = self.salts[..written].chunks(SALTS_PER_ROW);
+        for (salts, sessions) in salts.zip(self.sessions.chunks(SALTS_PER_ROW)) {
             insert.execute(params![
                 int(first),
                 session_ranges::pack(sessions),
@@ -132,7 +134,7 @@ impl<'t> CommitBatch<'t> {
 
     /// Whether the commit filled a block.
     fn ends_block(&self) -> bool {
-        let block = |number: u64| int(number) / BLOCK;
+        let block = |number: u64| int(number) / BLOCK_RECORDS;
         block(self.first) != block(self.known.head.number.0 + 1)
     }
 
@@ -173,7 +175,7 @@ impl<'t> CommitBatch<'t> {
         let mut insert = self
             .connection
             .prepare_cached("INSERT INTO receipt (first, at, entries) VALUES (?1, ?2, ?3)")?;
-        for chunk in self.receipts.as_chunks::<ENTRY>().0.chunks(ENTRIES) {
+        for chunk in self.receipts.as_chunks::<RECEIPT_BYTES>().0.chunks(RECEIPTS_PER_ROW) {
             let (Some(first), Some(last)) = (chunk.first(), chunk.last()) else { continue };
             let (first, last) = (ReceiptEntry::read(first), ReceiptEntry::read(last));
             insert.execute(params![int(first.number), last.at, chunk.as_flattened()])?;
@@ -185,7 +187,7 @@ impl<'t> CommitBatch<'t> {
                     "DELETE FROM receipt
                      WHERE first < (SELECT min(first) FROM receipt) + ?1 AND at < ?2",
                 )?
-                .execute(params![2 * BLOCK, since])?;
+                .execute(params![2 * BLOCK_RECORDS, since])?;
         }
         Ok(())
     }
@@ -215,7 +217,7 @@ impl<'t> CommitBatch<'t> {
             .prepare_cached(
                 "INSERT INTO session_key (session, key, state_salt) VALUES (?1, ?2, ?3)",
             )?
-            .execute(params![id, key.as_bytes(), [0_u8; SALT]])?;
+            .execute(params![id, key.as_bytes(), [0_u8; SALT_BYTES]])?;
         self.recent = Some(self.known.add(CachedSession::begin(id, session, key)));
         Ok(())
     }
@@ -241,7 +243,7 @@ impl<'t> CommitBatch<'t> {
         Ok(slot)
     }
 
-    /// The same, but not the daemon itself.
+    /// Returns the slot of a session, but not that of the daemon itself.
     fn sealed(&mut self, name: &str, what: &'static str) -> Result<SessionSlot, StoreError> {
         if name.is_empty() {
             return self.refuse(AppendRefusal::Daemon(what));
@@ -328,7 +330,7 @@ impl<'t> CommitBatch<'t> {
         let live = &self.known[slot];
         let reached = match seq {
             _ if live.records == 1 => 0,
-            Some(seq) if seq.is_multiple_of(MILESTONE) => seq,
+            Some(seq) if seq.is_multiple_of(MILESTONE_INTERVAL) => seq,
             _ => return Ok(()),
         };
         self.connection
@@ -461,7 +463,7 @@ impl<'t> CommitBatch<'t> {
         let salt: Salt = cipher::random()?;
         let place = SealPlace { label: SealLabel::State, number: live.last, salt: &salt };
         let key = live.key.as_ref().expect("every session has a key");
-        let mut sealed = Vec::with_capacity(checkpoint.state.len() + cipher::TAG);
+        let mut sealed = Vec::with_capacity(checkpoint.state.len() + cipher::TAG_BYTES);
         key.seal_into(place, &[checkpoint.state.as_bytes()], &mut sealed);
         let (id, last) = (live.id, live.last);
         self.connection
@@ -527,8 +529,8 @@ fn store_rest(
 ) -> bool {
     let (written, body) = (part.write(), body.as_bytes());
     let (before, after) = (&body[..part.from], &body[part.from + part.bytes..]);
-    let length = written.len() + before.len() + after.len() + cipher::TAG;
-    if length > MAX_INLINE {
+    let length = written.len() + before.len() + after.len() + cipher::TAG_BYTES;
+    if length > MAX_INLINE_BODY_BYTES {
         return false;
     }
     fields.shared(length, |bytes| key.seal_into(place, &[&written, before, after], bytes));
@@ -543,12 +545,12 @@ fn store_body(
     body: &str,
     fields: &mut RecordFields,
 ) -> Result<(), StoreError> {
-    let length = body.len() + key.map_or(0, |_| cipher::TAG);
+    let length = body.len() + key.map_or(0, |_| cipher::TAG_BYTES);
     let store = |bytes: &mut Vec<u8>| match key {
         Some(key) => key.seal_into(place, &[body.as_bytes()], bytes),
         None => bytes.extend_from_slice(body.as_bytes()),
     };
-    if length <= MAX_INLINE {
+    if length <= MAX_INLINE_BODY_BYTES {
         fields.inline(length, store);
         return Ok(());
     }

@@ -1,5 +1,5 @@
-//! What the writer remembers between commits: the head of the chain and the sessions it wrote to. A
-//! cache of what is in the file, thrown away whenever it may be wrong; never the truth.
+//! Facts that the writer remembers between commits: the head of the chain and the sessions it wrote to. A cache of
+//! the file, thrown away whenever it may be wrong; never the truth.
 
 use std::collections::HashMap;
 use std::ops::{ControlFlow, Index, IndexMut};
@@ -7,29 +7,31 @@ use std::ops::{ControlFlow, Index, IndexMut};
 use rusqlite::{Connection, OptionalExtension, Row};
 
 use self::SessionLookup::{ById, ByName};
-use super::receipts;
+use crate::chain_ends::read_head;
+use crate::receipts;
+use crate::session_ranges;
 
 use crate::append::NewSessionRow;
 use crate::chain::SessionIdentity;
 use crate::cipher::SessionKey;
+use crate::database::{count, int};
 use crate::error::StoreError;
-use crate::record::{ChainHead, RecordHash, RecordNumber};
+use crate::record::ChainHead;
 use crate::record_page;
-use crate::schema::{count, int};
 use crate::session_tail;
 
 /// Sessions remembered at most; beyond that all are looked up anew once their rows are written.
-const MAX_SESSIONS: usize = 4096;
+const MAX_REMEMBERED_SESSIONS: usize = 4096;
 
 /// Records looked at for the latest time: sessions write through one queue, so their times are mixed
 /// only as far as that is deep.
 const LATEST: u64 = 256;
 
-/// Where a session is remembered, as long as one commit lasts.
+/// Index of a session among the remembered ones, for as long as one commit lasts.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct SessionSlot(usize);
 
-/// What the writer remembers.
+/// Facts that the writer remembers between commits.
 pub(crate) struct WriterCache {
     pub(crate) head: ChainHead,
     pub(crate) latest_at: i64,
@@ -48,7 +50,7 @@ pub(crate) struct WriterCache {
 pub(crate) struct CachedSession {
     pub(crate) id: i64,
     pub(crate) name: Box<str>,
-    /// What its records vouch for.
+    /// Identity that the session's records vouch for.
     pub(crate) identity: SessionIdentity,
     pub(crate) forgotten: bool,
     /// The daemon itself has none.
@@ -64,7 +66,7 @@ pub(crate) struct CachedSession {
 }
 
 impl WriterCache {
-    /// What is known, looked up anew if need be. To be called inside a transaction.
+    /// Returns the facts, looked up anew if need be. To be called inside a transaction.
     pub(crate) fn current<'a>(
         known: &'a mut Option<Self>,
         connection: &Connection,
@@ -97,7 +99,7 @@ impl WriterCache {
     /// Remembers all sessions whose rows do not say yet what they wrote.
     fn read_tails(&mut self, connection: &Connection) -> Result<(), StoreError> {
         let mut receipts: HashMap<i64, u64> = HashMap::new();
-        for entry in receipts::after(connection, session_tail::settled(connection)?)? {
+        for entry in receipts::after(connection, session_ranges::settled_up_to(connection)?)? {
             *receipts.entry(entry.session).or_default() += 1;
         }
         let tails = session_tail::all(connection)?;
@@ -119,7 +121,7 @@ impl WriterCache {
 
     /// Forgets sessions if there are too many. Only when no row is behind.
     pub(crate) fn thin_out(&mut self) {
-        if self.sessions.len() > MAX_SESSIONS && self.behind.is_empty() {
+        if self.sessions.len() > MAX_REMEMBERED_SESSIONS && self.behind.is_empty() {
             self.sessions.clear();
             self.by_name.clear();
         }
@@ -151,7 +153,7 @@ impl WriterCache {
     }
 }
 
-/// Which session to look up.
+/// Key by which a session is looked up.
 #[derive(Clone, Copy)]
 enum SessionLookup<'a> {
     ByName(&'a str),
@@ -237,24 +239,6 @@ impl CachedSession {
             behind: false,
         })
     }
-}
-
-/// The last record, or the origin.
-pub(crate) fn read_head(connection: &Connection) -> Result<ChainHead, StoreError> {
-    let mut head = None;
-    record_page::each_backward(connection, &mut |raw| {
-        head = Some(ChainHead { number: RecordNumber(count(raw.number)), hash: raw.hash });
-        Ok(ControlFlow::Break(()))
-    })?;
-    match head {
-        Some(head) => Ok(head),
-        None => Ok(ChainHead { number: RecordNumber(0), hash: read_origin(connection)? }),
-    }
-}
-
-/// What stands before the first record.
-pub(crate) fn read_origin(connection: &Connection) -> Result<RecordHash, StoreError> {
-    Ok(RecordHash(connection.query_row("SELECT origin FROM meta", [], |row| row.get(0))?))
 }
 
 fn data_version(connection: &Connection) -> Result<i64, StoreError> {

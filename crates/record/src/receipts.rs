@@ -1,19 +1,25 @@
-//! How receipts lie in the file: those of a commit side by side in few rows, since a row of its own
-//! costs an admission as much as its record. Written by the batch, read by the opener; what a receipt
-//! is for is the caller's business.
+//! Bytes of receipts in the file: those of a commit side by side in few rows, since a row of its own costs an
+//! admission as much as its record. Written by the batch, read by the opener; what a receipt is for is the caller's
+//! business.
 
 use rusqlite::Connection;
 
 use crate::append::MessageReceipt;
-use crate::cipher::{MASK, Salt, SealLabel, SealPlace, SessionKey};
+use crate::cipher::{MASK_BYTES, Salt, SealLabel, SealPlace, SessionKey};
 use crate::error::StoreError;
 use crate::record::RecordHash;
 
+/// Receipts kept for each session; the oldest gives way.
+pub const MAX_RECEIPTS: u64 = 4096;
+
+/// Milliseconds for which a receipt counts: a client that was away for a day sends again at its own risk.
+pub const RECEIPT_AGE: i64 = 24 * 60 * 60 * 1000;
+
 /// Receipts in one row: what fits a page of the file, beside little else.
-pub(crate) const ENTRIES: usize = 64;
+pub(crate) const RECEIPTS_PER_ROW: usize = 64;
 
 /// Bytes of an entry: number, session, seq, time, and two masked hashes.
-pub(crate) const ENTRY: usize = 4 * 8 + MASK;
+pub(crate) const RECEIPT_BYTES: usize = 4 * 8 + MASK_BYTES;
 
 /// One receipt, as it is kept.
 #[derive(Clone, Copy)]
@@ -23,7 +29,7 @@ pub(crate) struct ReceiptEntry {
     pub(crate) session: i64,
     pub(crate) seq: u64,
     pub(crate) at: i64,
-    pub(crate) masked: [u8; MASK],
+    pub(crate) masked: [u8; MASK_BYTES],
 }
 
 impl ReceiptEntry {
@@ -35,14 +41,14 @@ impl ReceiptEntry {
         bytes.extend_from_slice(&self.masked);
     }
 
-    pub(crate) fn read(bytes: &[u8; ENTRY]) -> Self {
+    pub(crate) fn read(bytes: &[u8; RECEIPT_BYTES]) -> Self {
         let word = |index: usize| {
             let mut word = [0; 8];
             word.copy_from_slice(&bytes[8 * index..8 * index + 8]);
             word
         };
-        let mut masked = [0; MASK];
-        masked.copy_from_slice(&bytes[ENTRY - MASK..]);
+        let mut masked = [0; MASK_BYTES];
+        masked.copy_from_slice(&bytes[RECEIPT_BYTES - MASK_BYTES..]);
         Self {
             number: u64::from_le_bytes(word(0)),
             session: i64::from_le_bytes(word(1)),
@@ -71,7 +77,7 @@ pub(crate) fn after(connection: &Connection, number: i64) -> Result<Vec<ReceiptE
     let mut entries = Vec::new();
     while let Some(row) = rows.next()? {
         let packed: Vec<u8> = row.get(0)?;
-        entries.extend(packed.as_chunks::<ENTRY>().0.iter().map(ReceiptEntry::read));
+        entries.extend(packed.as_chunks::<RECEIPT_BYTES>().0.iter().map(ReceiptEntry::read));
     }
     Ok(entries)
 }
@@ -82,8 +88,8 @@ pub(crate) fn mask(
     number: u64,
     salt: &Salt,
     receipt: &MessageReceipt,
-) -> [u8; MASK] {
-    let mut hashes = [0; MASK];
+) -> [u8; MASK_BYTES] {
+    let mut hashes = [0; MASK_BYTES];
     hashes[..32].copy_from_slice(receipt.message.as_bytes());
     hashes[32..].copy_from_slice(receipt.body.as_bytes());
     key.mask(SealPlace { label: SealLabel::Receipt, number, salt }, &mut hashes);

@@ -10,6 +10,9 @@
 use crate::record::RecordHash;
 use crate::varint;
 
+/// Kind of the record that stands in the place of others.
+pub const COMPACTED: &str = "compacted";
+
 /// Records that one record stands for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct CompactedSpan {
@@ -21,9 +24,9 @@ pub(crate) struct CompactedSpan {
     pub(crate) first: RecordHash,
     /// Hash of the last.
     pub(crate) last: RecordHash,
-    /// How many are of sessions of which nothing is known any more.
+    /// Records of sessions of which nothing is left.
     pub(crate) forgotten: u64,
-    /// What the others were, by session.
+    /// Other records, by session.
     pub(crate) sessions: Vec<SessionSpan>,
 }
 

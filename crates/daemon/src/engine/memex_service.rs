@@ -3,11 +3,13 @@
 
 use std::sync::Arc;
 
-use bridle_memex::{MAX_IDLE_READERS, MemexAsker, MemexQuestion, MemexService, MemexSetup};
+use bridle_memex::{
+    MAX_IDLE_READERS, MemexAsker, MemexQuestion, MemexRefusal, MemexService, MemexSetup,
+};
 use bridle_sexp::Value;
-use bridle_wire::OacpCode;
-use bridle_wire::oacp::ErrorReply;
 use tokio::sync::Semaphore;
+
+use super::error::{EngineError, EngineErrorCode};
 
 /// The service of one Memex, and the reads of it that may run at once.
 pub(crate) struct AsyncMemexService {
@@ -42,16 +44,30 @@ impl AsyncMemexService {
         &self,
         question: MemexQuestion,
         asker: MemexAsker,
-    ) -> Result<Value, ErrorReply> {
+    ) -> Result<Value, EngineError> {
         // Never closed; if it were, reading at once would be right.
         let _read = self.reads.acquire().await;
         let service = Arc::clone(&self.service);
         match tokio::task::spawn_blocking(move || service.answer(&question, &asker)).await {
-            Ok(answer) => answer,
+            Ok(answer) => answer.map_err(|refusal| EngineError::from(&refusal)),
             Err(error) => {
                 tracing::error!(%error, "a question to the memex panicked");
-                Err(OacpCode::Internal.into())
+                Err(EngineErrorCode::Internal.into())
             }
+        }
+    }
+}
+
+impl From<&MemexRefusal> for EngineError {
+    fn from(refusal: &MemexRefusal) -> EngineError {
+        let because = |code| EngineError::because(code, refusal.to_string());
+        match refusal {
+            MemexRefusal::NoMemex => because(EngineErrorCode::UnknownTarget),
+            MemexRefusal::NotFound(_) => because(EngineErrorCode::UnknownId),
+            MemexRefusal::Field { key, .. } => EngineError::invalid(key, refusal.to_string()),
+            MemexRefusal::Invalid(_) => because(EngineErrorCode::InvalidValue),
+            MemexRefusal::Unavailable(_) => because(EngineErrorCode::StoreUnavailable),
+            MemexRefusal::NotOurs => EngineErrorCode::Internal.into(),
         }
     }
 }

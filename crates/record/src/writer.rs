@@ -1,9 +1,8 @@
-//! The one writer. The daemon's keeper owns it; each [`commit`](RecordStore::commit) is one transaction,
-//! durable when it returns. How drafts become rows is in `store/batch.rs`.
+//! The one writer. The daemon's record writer owns it; each [`commit`](RecordStore::commit) is one transaction,
+//! durable when it returns. `writer/batch.rs` turns records into rows.
 
 mod batch;
 mod known;
-mod receipts;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -11,33 +10,25 @@ use std::path::{Path, PathBuf};
 use rusqlite::Connection;
 
 use crate::append::{AppendNumbers, RecordAppend};
+use crate::database;
 use crate::error::StoreError;
 use crate::fault;
+use crate::open_checks;
 use crate::reader::RecordReader;
 use crate::record::ChainHead;
-use crate::repair;
 use crate::schema;
-use crate::truncation_check;
 
 pub(crate) use batch::CommitBatch;
-pub(crate) use known::{WriterCache, read_head, read_origin};
-pub(crate) use receipts::{ENTRY, ReceiptEntry, after as receipts_after};
+pub(crate) use known::WriterCache;
 
 /// Largest body or state, in bytes: four times the largest message, since a context quotes some.
 pub const MAX_BODY: usize = 256 << 20;
 
 /// Largest sealed body that is kept in its row, in bytes: a quarter of a page of the file. Larger ones are blobs,
 /// so that reading many records does not drag them along.
-pub const MAX_INLINE: usize = 4096;
+pub const MAX_INLINE_BODY_BYTES: usize = 4096;
 
-/// Receipts kept for each session; the oldest gives way.
-pub const MAX_RECEIPTS: u64 = 4096;
-
-/// How long a receipt counts, in milliseconds: a client that was away for a day sends again at its own
-/// risk.
-pub const RECEIPT_AGE: i64 = 24 * 60 * 60 * 1000;
-
-/// What may be set when the record is opened for writing.
+/// Options of opening the record for writing.
 #[derive(Debug, Clone, Default)]
 pub struct StoreOptions {
     /// Largest size of the file in bytes; beyond it commits fail with [`StoreError::Full`]. None by default:
@@ -49,7 +40,7 @@ pub struct StoreOptions {
 pub struct RecordStore {
     dir: PathBuf,
     connection: Connection,
-    /// What need not be looked up again; thrown away when a commit fails or another process wrote.
+    /// Facts that need not be looked up again; thrown away when a commit fails or another process wrote.
     known: Option<WriterCache>,
     max_bytes: Option<u64>,
     /// Whether destroyed keys may still be in the log: then each commit tries to wipe them.
@@ -71,8 +62,8 @@ impl RecordStore {
     /// [`StoreError::Newer`] and [`StoreError::Foreign`] leave the file as it is; so does [`StoreError::Behind`], when the
     /// past of the user's files knows more of the record than is there.
     pub fn open(dir: &Path, options: &StoreOptions) -> Result<Self, StoreError> {
-        repair::check(dir)?;
-        truncation_check::check(dir)?;
+        open_checks::refuse_interrupted_repair(dir)?;
+        open_checks::refuse_truncated(dir)?;
         let connection = schema::open_writer(dir)?;
         let max_bytes = options.max_bytes;
         let mut store =
@@ -103,7 +94,7 @@ impl RecordStore {
     ///
     /// # Errors
     ///
-    /// When the file cannot be read.
+    /// The file cannot be read.
     pub fn head(&mut self) -> Result<ChainHead, StoreError> {
         self.with_known(|known| known.head)
     }
@@ -112,7 +103,7 @@ impl RecordStore {
     ///
     /// # Errors
     ///
-    /// When the file cannot be read.
+    /// The file cannot be read.
     pub fn latest_at(&mut self) -> Result<i64, StoreError> {
         self.with_known(|known| known.latest_at)
     }
@@ -121,7 +112,7 @@ impl RecordStore {
     ///
     /// # Errors
     ///
-    /// When the file cannot be opened once more.
+    /// The file cannot be opened once more.
     pub fn reader(&self) -> Result<RecordReader, StoreError> {
         RecordReader::open(&self.dir)
     }
@@ -130,10 +121,10 @@ impl RecordStore {
     ///
     /// # Errors
     ///
-    /// When the file cannot be read.
+    /// The file cannot be read.
     pub fn limit_bytes(&mut self, max_bytes: Option<u64>) -> Result<(), StoreError> {
         let page: i64 = self.connection.pragma_query_value(None, "page_size", |row| row.get(0))?;
-        let pages = max_bytes.map_or(MAX_PAGES, |bytes| schema::int(bytes) / page.max(1));
+        let pages = max_bytes.map_or(MAX_PAGES, |bytes| database::int(bytes) / page.max(1));
         self.limit_pages(pages)?;
         self.max_bytes = max_bytes;
         Ok(())
