@@ -58,7 +58,7 @@ pub fn post(daemon: &TestDaemon, body: &str) -> String {
     raw_post(daemon, "content-type: application/json\r\n", body)
 }
 
-/// The same with other headers; each ends its line.
+/// Returns a request with other headers; each ends its line.
 pub fn raw_post(daemon: &TestDaemon, headers: &str, body: &str) -> String {
     let (host, length) = (daemon.bound.http.unwrap(), body.len());
     format!(

@@ -68,8 +68,7 @@ pub fn check(mut bytes: &[u8]) -> usize {
     count
 }
 
-/// The same for answers to HEAD, which have no bodies: of a type that there is, as long as they say,
-/// and nothing behind them.
+/// Fails unless these bytes are valid answers to HEAD, which have no bodies; returns how many there are.
 pub fn check_heads(bytes: &[u8]) -> usize {
     let text = str::from_utf8(bytes).expect("a head is ASCII");
     let heads: Vec<&str> = text.split_inclusive("\r\n\r\n").collect();

@@ -28,13 +28,13 @@ pub const PING: u8 = 0x89;
 /// First byte of a pong.
 pub const PONG: u8 = 0x8a;
 
-/// What a payload is hidden under.
+/// Mask of every payload.
 const MASK: [u8; 4] = [0x37, 0xfa, 0x21, 0x3d];
 
 /// A connection.
 pub struct WebSocketClient(pub HttpClient);
 
-/// What a shell hears at the end: a code, or nothing.
+/// End of a connection, with its code if the daemon gave one.
 #[derive(Debug, PartialEq, Eq)]
 pub struct WebSocketClosed(pub Option<u16>);
 
@@ -82,7 +82,7 @@ impl WebSocketClient {
         WebSocketClient::with(daemon, "").await
     }
 
-    /// The same with more headers.
+    /// Connects with these headers beside those of the handshake.
     pub async fn with(daemon: &TestDaemon, headers: &str) -> WebSocketClient {
         WebSocketClient::of(daemon, &format!("{UPGRADE}{VERSION}{PROTOCOL}{headers}"))
             .await

@@ -12,7 +12,7 @@ use bridle_wire::openharness::payload::{
     ApprovalOption, ApprovalSubject, OptionKind, RequestApproval,
 };
 
-use super::continuation::{ALLOW, AskedQuestion, REJECT};
+use super::continuation::{ALLOW, OfferedQuestion, REJECT};
 use super::shell_description::ShellDescription;
 use crate::access::principal::Principal;
 
@@ -72,8 +72,8 @@ impl<'v> RecordedQuestion<'v> {
     }
 
     /// Returns the claim about the question that the token of the answer holds.
-    pub(super) fn asked(&self, index: usize) -> AskedQuestion {
-        AskedQuestion { index, effect: self.effect, hash: self.hash, expires: self.expires }
+    pub(super) fn asked(&self, index: usize) -> OfferedQuestion {
+        OfferedQuestion { index, effect: self.effect, hash: self.hash, expires: self.expires }
     }
 
     /// The directive.

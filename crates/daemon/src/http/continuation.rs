@@ -28,7 +28,7 @@ pub(super) const REJECT: &str = "reject_once";
 
 /// A question that a shell was given.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct AskedQuestion {
+pub(super) struct OfferedQuestion {
     /// The place of its directive in the answer.
     pub(super) index: usize,
     /// The effect that waits.
@@ -50,7 +50,7 @@ struct ContinuationClaims {
     run: u64,
     issued: i64,
     expires: i64,
-    asked: Vec<AskedQuestion>,
+    asked: Vec<OfferedQuestion>,
 }
 
 /// Principal and message that come with a token, and the time.
@@ -74,7 +74,7 @@ pub(super) struct AllowedContinuation {
     /// The request by whose id it is called off: the one that takes it, unless that says another.
     pub(super) named: Option<RequestId>,
     /// All questions that the shell was given.
-    pub(super) asked: Vec<AskedQuestion>,
+    pub(super) asked: Vec<OfferedQuestion>,
     /// Verdicts on some of them.
     pub(super) verdicts: Vec<ApprovalVerdict>,
     /// Results of directives, for the record.
@@ -90,7 +90,7 @@ pub(super) fn issue(
     place: &str,
     run: &RunLocation,
     answered_at: i64,
-    asked: &[AskedQuestion],
+    asked: &[OfferedQuestion],
 ) -> Option<RunContinuation> {
     let last = asked.iter().map(|asked| asked.expires).min()?;
     let claims = ContinuationClaims {
@@ -172,7 +172,7 @@ fn verdicts(
 ) -> Result<Vec<ApprovalVerdict>, Box<ErrorObject>> {
     let mut verdicts: Vec<ApprovalVerdict> = Vec::new();
     for (place, result) in results.iter().enumerate() {
-        let named = |asked: &&AskedQuestion| {
+        let named = |asked: &&OfferedQuestion| {
             result.directive_id.as_str() == directive(&claims.session, claims.run, asked.index)
         };
         let Some(asked) = claims.asked.iter().find(named) else { continue };
@@ -269,7 +269,7 @@ impl ContinuationClaims {
         let number = |key| value.get(key).and_then(Value::as_i64);
         let asked = value.get("asked")?.elements()?.iter().map(|one| {
             let [index, effect, hash, expires] = one.elements()? else { return None };
-            Some(AskedQuestion {
+            Some(OfferedQuestion {
                 index: usize::try_from(index.as_i64()?).ok()?,
                 effect: u64::try_from(effect.as_i64()?).ok()?,
                 hash: ActionHash::parse(hash.as_str()?)?,
@@ -283,7 +283,7 @@ impl ContinuationClaims {
             run: u64::try_from(number("run")?).ok()?,
             issued: number("issued")?,
             expires: number("expires")?,
-            asked: asked.collect::<Option<Vec<AskedQuestion>>>()?,
+            asked: asked.collect::<Option<Vec<OfferedQuestion>>>()?,
         })
     }
 }

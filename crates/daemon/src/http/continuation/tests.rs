@@ -3,7 +3,7 @@
 use bridle_loop::{ActionHash, ApprovalChoice, SessionId};
 use bridle_wire::openharness::{MessageLimits, OpenHarnessCode, RequestMessage, read};
 
-use super::{AllowedContinuation, AskedQuestion, TokenPresenter, is_results_alone, issue, take};
+use super::{AllowedContinuation, OfferedQuestion, TokenPresenter, is_results_alone, issue, take};
 use crate::access::principal::Principal;
 use crate::http::run_location::RunLocation;
 use crate::http::session_key;
@@ -28,7 +28,7 @@ fn request(context: &str) -> RequestMessage {
 
 /// A token for two questions of the run `desk-7`, asked in the session `desk`.
 fn token(seals: &TokenSealer) -> String {
-    let asked = [1, 2].map(|index| AskedQuestion {
+    let asked = [1, 2].map(|index| OfferedQuestion {
         index,
         effect: 40 + index as u64,
         hash: ActionHash::parse(&"ab".repeat(32)).unwrap(),
