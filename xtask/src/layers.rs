@@ -146,7 +146,7 @@ const RULES: &[LayerRule] = &[
             "bridle-sexp",
             "bridle-wire",
         ],
-        test_rooms: &[],
+        test_rooms: &["bridle-test-support"],
         outside: OutsideRule::Without(&["clap", "toml", "anyhow"]),
     },
     LayerRule {
@@ -179,8 +179,15 @@ const RULES: &[LayerRule] = &[
             "bridle-shell",
             "bridle-wire",
         ],
-        test_rooms: &[],
+        test_rooms: &["bridle-test-support"],
         outside: OutsideRule::Without(&[]),
+    },
+    LayerRule {
+        // For tests alone: starts daemons and drives them.
+        name: "bridle-test-support",
+        rooms: &["bridle-daemon", "bridle-history", "bridle-wire"],
+        test_rooms: &[],
+        outside: OutsideRule::Without(&["clap", "toml", "anyhow"]),
     },
     LayerRule {
         name: "xtask",

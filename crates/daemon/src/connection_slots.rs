@@ -1,6 +1,6 @@
 //! Places for connections: who gets one, and who gives way.
 //!
-//! `listen` and `http/serve` ask for a [`ConnectionSlot`] for each connection that they accept, and say how the
+//! `listen` and `http/server` ask for a [`ConnectionSlot`] for each connection that they accept, and say how the
 //! peer stands. Peers on the Unix socket and principals that are known have places that unknown peers
 //! cannot take; unknown peers have a number of places for all of them and one for each user or
 //! network. When those are taken, an unknown peer that finished no message for a while gives way to a

@@ -121,7 +121,7 @@ pub(crate) struct TokenBuckets<K> {
     full_at: HashMap<K, Duration>,
     /// The bucket of all that have none of their own.
     others: Duration,
-    /// When full ones were last looked for.
+    /// Last search for full buckets.
     swept: Option<Duration>,
 }
 

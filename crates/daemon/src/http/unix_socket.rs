@@ -11,8 +11,8 @@ use axum::Router;
 use tokio::net::{UnixListener, UnixStream};
 
 use super::HttpService;
-use super::answer::CROWDED;
 use super::auth::HttpPeer;
+use super::response::NO_SLOT_RESPONSE;
 use super::server::{HttpConnection, speak};
 use super::write_deadline::WriteDeadlineStream;
 use crate::connection_slots::PeerStanding;
@@ -33,7 +33,7 @@ fn admit(http: &Arc<HttpService>, router: &Router, stream: UnixStream) {
     };
     let Some(seat) = http.shared.take_slot(PeerStanding::Unix) else {
         // As much as fits the empty buffer of the socket, which is all of it.
-        let _ = stream.try_write(CROWDED.as_bytes());
+        let _ = stream.try_write(NO_SLOT_RESPONSE.as_bytes());
         return;
     };
     let link = HttpConnection::whole(router.clone(), seat);

@@ -1,4 +1,4 @@
-//! Results of directives, as the request that they would be if they were posted.
+//! Results of directives as the requests that they stand for.
 //!
 //! A frame of results names the request that the directives came from; where that was asked is
 //! remembered here, for the latest requests of one connection.
@@ -14,9 +14,9 @@ use bridle_wire::openharness::{JsonObject, JsonShape as _, MessageLimits, Reques
 const MAX_CONTEXTS: usize = 64;
 
 /// Bytes of what is remembered of a request; of a larger one nothing is, and its results are posted.
-const MAX_CONTEXT: usize = 4 << 10;
+const MAX_CONTEXT_BYTES: usize = 4 << 10;
 
-/// Where the latest requests were asked, the oldest first.
+/// Contexts of the latest requests, the oldest first.
 #[derive(Debug, Default)]
 pub(super) struct RequestContexts(VecDeque<(RequestId, RequestMessage)>);
 
@@ -24,8 +24,8 @@ impl RequestContexts {
     /// Remembers a request.
     pub(super) fn note(&mut self, asked: &RequestMessage) {
         let Some(id) = &asked.request_id else { return };
-        let message = again(asked);
-        if id.as_str().len() + message.to_text().len() > MAX_CONTEXT {
+        let message = shared_context(asked);
+        if id.as_str().len() + message.to_text().len() > MAX_CONTEXT_BYTES {
             return;
         }
         self.0.retain(|(known, _)| known != id);
@@ -51,8 +51,8 @@ impl RequestContexts {
     }
 }
 
-/// What the results of a request have in common with it: who asks, where, and with what abilities.
-fn again(asked: &RequestMessage) -> RequestMessage {
+/// Returns the context that the results of a request share with it: shell, session and capabilities.
+fn shared_context(asked: &RequestMessage) -> RequestMessage {
     let mut message = asked.clone();
     (message.request_id, message.correlation_id) = (None, None);
     message.request.extensions = None;

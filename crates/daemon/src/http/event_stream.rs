@@ -1,21 +1,15 @@
-//! A streamed answer: profile `dev.bridle.sse.1`.
+//! Events of an answer while it is made: the typed stream that every transport writes.
 //!
-//! Begun by `post` when the shell asks for it. One task a stream follows the request in its
-//! session and hands events to the body of the response; whoever does not read makes it wait, and
-//! whoever leaves ends it, not the run. The same request with `Last-OpenHarnessEvent-ID` takes it up again: it goes
-//! on behind that event, with what was sent (`replay`) as it was sent. After a restart the events are made
-//! again of the record, which has no pieces of text: those that the shell saw are left out.
+//! [`exchange`](super::exchange) starts one when the shell asks for it; `sse` writes it to an HTTP
+//! response, `frame_peer` to WebSocket frames and lines. One task a stream follows the run and sends
+//! events; a reader that is slow makes it wait, and a reader that leaves ends it, not the run. A
+//! resumed stream goes on behind the last event that the shell saw, with the events of
+//! [`sent_events`](super::sent_events) as they were sent. After a restart they are made again of the
+//! record, which has no pieces of text; those that the shell saw are left out.
 
-use std::convert::Infallible;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
-use std::time::Duration;
 
-use axum::body::{Body, Bytes, HttpBody};
-use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
-use axum::http::{HeaderMap, HeaderName, HeaderValue};
-use axum::response::Response;
 use bridle_wire::openharness::event::{
     DirectiveDelta, DirectiveDone, DirectiveStart, OpenHarnessEvent, StreamFinal, StreamOpen,
     StreamResume,
@@ -25,100 +19,92 @@ use bridle_wire::openharness::{
     Directive, ErrorObject, Json, OpenHarnessCode, ProtocolVersion, ReceivedRequest,
     ResponseMessage,
 };
-use http_body::Frame;
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
-use tokio::time::{Instant, MissedTickBehavior};
+use tokio::time::Instant;
 
 use super::cancel::RunFollower;
-use super::exchange::{self, AnswerContext};
 use super::run::{FinishedRun, RunInProgress, RunNews};
 use super::sent_events::StreamResumption;
-use super::to_signal::ShellDescription;
-use super::trace_headers::TraceHeaders;
-use super::{HttpService, discovery, to_response};
+use super::shell_description::ShellDescription;
+use super::to_response::{self, AnswerContext};
+use super::{HttpService, discovery};
 use crate::access::principal::Principal;
 
-/// Where a shell says which event it saw last.
-const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
+/// Events that wait for a reader; then the stream waits.
+const MAX_WAITING_EVENTS: usize = 16;
 
-/// Tells proxies to pass events on as they come.
-const BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
+/// Time for which a stream can be resumed, in milliseconds: as long as a repeat is known.
+const RESUME_TTL_MS: u64 = 24 * 60 * 60 * 1000;
 
-/// Time between two signs of life: less than any proxy waits.
-const KEEP_ALIVE: Duration = Duration::from_secs(15);
-
-/// The sign of life: a comment.
-const SIGN: &[u8] = b": ka\n\n";
-
-/// Events that wait for the shell; then the stream waits.
-const MAX_WAITING: usize = 16;
-
-/// For how long a stream can be taken up again: as long as a repeat is known.
-const RESUME_MS: u64 = 24 * 60 * 60 * 1000;
-
-/// The number of the event that a shell saw last; what is no number counts as none.
-pub(super) fn last_event(headers: &HeaderMap) -> Option<u64> {
-    headers.get(LAST_EVENT)?.to_str().ok()?.parse().ok()
-}
-
-/// What a stream is about.
+/// Request of a stream, and its reader.
 pub(super) struct StreamSubject {
     pub(super) received: Box<ReceivedRequest>,
     pub(super) about: ShellDescription,
     pub(super) who: Principal,
-    /// The event that the shell saw last.
+    /// Number of the event that the shell saw last.
     pub(super) last: Option<u64>,
-    /// When the shell no longer waits.
+    /// Time at which the shell no longer waits.
     pub(super) until: Instant,
-    /// What ends the run when its time is over.
+    /// Task that ends the run at its timeout.
     pub(super) end: Option<AbortHandle>,
 }
 
-/// Answers with a stream.
-pub(super) fn respond(
-    http: &Arc<HttpService>,
-    running: RunInProgress,
-    subject: StreamSubject,
-    follower: RunFollower,
-    marks: TraceHeaders,
-) -> Response {
-    let (events, receiver) = mpsc::channel(MAX_WAITING);
-    let taken = http.sent.take_up(&running.name(), subject.last);
-    let teller = StreamWriter::new(events, &running, &subject, taken);
-    let task = tell(Arc::clone(http), running, subject, teller, follower);
-    http.shared.tasks.spawn(task);
-    let mut response = Response::new(Body::new(EventBody(receiver)));
-    let headers = response.headers_mut();
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
-    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    headers.insert(BUFFERING, HeaderValue::from_static("no"));
-    marks.put(headers);
-    response
+/// Events of a reply, in order, as they are made. Dropping it leaves the stream.
+#[derive(Debug)]
+pub(super) struct EventStream(mpsc::Receiver<Arc<OpenHarnessEvent>>);
+
+impl EventStream {
+    /// Starts the task that follows a run and makes its events.
+    pub(super) fn start(
+        http: &Arc<HttpService>,
+        running: RunInProgress,
+        subject: StreamSubject,
+        follower: RunFollower,
+    ) -> EventStream {
+        let (events, receiver) = mpsc::channel(MAX_WAITING_EVENTS);
+        let resumption = http.sent.take_up(&running.name(), subject.last);
+        let maker = EventMaker::new(events, &running, &subject, resumption);
+        http.shared.tasks.spawn(follow(Arc::clone(http), running, subject, maker, follower));
+        EventStream(receiver)
+    }
+
+    /// Waits for the next event; `None` after the last one.
+    pub(super) async fn next(&mut self) -> Option<Arc<OpenHarnessEvent>> {
+        self.0.recv().await
+    }
+
+    /// Polls for the next event.
+    pub(super) fn poll_next(
+        &mut self,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Arc<OpenHarnessEvent>>> {
+        self.0.poll_recv(cx)
+    }
 }
 
 /// The shell has left.
 struct ShellLeft;
 
-async fn tell(
+/// Makes the events of a run until its end, or until the shell leaves.
+async fn follow(
     http: Arc<HttpService>,
     running: RunInProgress,
     subject: StreamSubject,
-    mut teller: StreamWriter,
+    mut maker: EventMaker,
     follower: RunFollower,
 ) {
-    let told = Box::pin(teller.tell(&http, running, &subject)).await;
-    match told {
+    match Box::pin(maker.make(&http, running, &subject)).await {
         Ok(()) => {}
-        // It has left when everything was said but the end.
-        Err(ShellLeft) if teller.has_ended => {}
+        // The shell has left when everything was sent but the end.
+        Err(ShellLeft) if maker.has_ended => {}
         Err(ShellLeft) => follower.leave(subject.who),
     }
 }
 
-/// Writes the events of one stream.
-struct StreamWriter {
-    events: mpsc::Sender<Bytes>,
+/// Maker of the events of one stream.
+struct EventMaker {
+    events: mpsc::Sender<Arc<OpenHarnessEvent>>,
     stream: StreamId,
     run: String,
     request: Option<RequestId>,
@@ -126,65 +112,58 @@ struct StreamWriter {
     seq: u64,
     /// The last event that the shell saw, of a stream that is made again.
     seen: Option<u64>,
-    /// What was sent before.
-    taken: StreamResumption,
+    /// Events that were sent before, and the log of those to come.
+    resumption: StreamResumption,
     /// Whether the first directive has begun.
     has_begun: bool,
     /// Whether the answer is there.
     has_ended: bool,
 }
 
-impl StreamWriter {
+impl EventMaker {
     fn new(
-        events: mpsc::Sender<Bytes>,
+        events: mpsc::Sender<Arc<OpenHarnessEvent>>,
         running: &RunInProgress,
         subject: &StreamSubject,
-        taken: StreamResumption,
-    ) -> StreamWriter {
+        resumption: StreamResumption,
+    ) -> EventMaker {
         let run = running.name();
-        StreamWriter {
+        EventMaker {
             events,
             stream: StreamId::new(run.as_str()).expect("a session and a number are short"),
             run,
             request: subject.received.echo.request_id.clone(),
-            seq: taken.next.unwrap_or(0),
-            seen: subject.last.filter(|_| taken.next.is_none()),
-            has_begun: taken.has_begun,
-            taken,
+            seq: resumption.next.unwrap_or(0),
+            seen: subject.last.filter(|_| resumption.next.is_none()),
+            has_begun: resumption.has_begun,
+            resumption,
             has_ended: false,
         }
     }
 
-    async fn tell(
+    async fn make(
         &mut self,
         http: &HttpService,
         mut running: RunInProgress,
         subject: &StreamSubject,
     ) -> Result<(), ShellLeft> {
-        for event in std::mem::take(&mut self.taken.missed) {
-            self.put(event).await?;
+        for event in std::mem::take(&mut self.resumption.missed) {
+            self.send(event).await?;
         }
-        if self.taken.is_over {
+        if self.resumption.is_over {
             self.has_ended = true;
             return Ok(());
         }
-        if self.taken.next.is_none() {
+        if self.resumption.next.is_none() {
             self.open(subject).await?;
         }
-        let mut signs = tokio::time::interval(KEEP_ALIVE);
-        signs.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        signs.tick().await;
         let late = tokio::time::sleep_until(subject.until);
         let mut late = std::pin::pin!(late);
         let ended = loop {
             let news = tokio::select! {
                 news = running.news() => news,
-                _ = signs.tick() => {
-                    self.put(SIGN.into()).await?;
-                    continue;
-                }
                 () = late.as_mut() => break Err(OpenHarnessCode::EngineTimeout),
-                () = exchange::stopped(http) => break Err(OpenHarnessCode::EngineOverloaded),
+                () = http.stop_is_near() => break Err(OpenHarnessCode::EngineOverloaded),
                 () = self.events.closed() => return Err(ShellLeft),
             };
             match news {
@@ -212,19 +191,19 @@ impl StreamWriter {
             run_id: RunId::new(self.run.as_str()).expect("a session and a number are short"),
             supported_capabilities: Some(supported),
             capability_denials: denials,
-            resume: self.request.as_ref().map(|_| StreamResume { ttl_ms: RESUME_MS }),
+            resume: self.request.as_ref().map(|_| StreamResume { ttl_ms: RESUME_TTL_MS }),
         };
-        self.say(OpenHarnessEvent::StreamOpen(open)).await
+        self.emit(OpenHarnessEvent::StreamOpen(open)).await
     }
 
     /// Shows text of an answer in the making.
     async fn delta(&mut self, text: &str, about: &ShellDescription) -> Result<(), ShellLeft> {
-        let text = to_response::shown(text, about);
+        let text = about.printable(text);
         let directive_id = self.directive(0);
         if !self.has_begun {
             self.has_begun = true;
-            let directive =
-                to_response::render("", about).with_id(directive_id.clone(), to_response::WISH);
+            let directive = to_response::render("", about)
+                .with_id(directive_id.clone(), to_response::RESULT_WISH);
             self.start(0, directive).await?;
         }
         let delta = DirectiveDelta {
@@ -236,7 +215,7 @@ impl StreamWriter {
             append: Some(text.into_owned()),
             value: None,
         };
-        self.say(OpenHarnessEvent::DirectiveDelta(delta)).await
+        self.emit(OpenHarnessEvent::DirectiveDelta(delta)).await
     }
 
     /// Shows the directives of an answer whole, and then the answer.
@@ -248,7 +227,7 @@ impl StreamWriter {
     ) -> Result<(), ShellLeft> {
         let StreamSubject { received, about, who, .. } = subject;
         let message = match &ended {
-            Ok(ran) => exchange::written(http, ran, AnswerContext { received, about, who }),
+            Ok(ran) => to_response::compose(http, ran, AnswerContext { received, about, who }),
             Err(code) => {
                 let error = ResponseMessage::error(&received.echo, ErrorObject::of(*code));
                 let asked = received.message.capabilities.as_ref();
@@ -266,7 +245,7 @@ impl StreamWriter {
             request_id: self.request.clone(),
             message: Box::new(message),
         };
-        self.say(OpenHarnessEvent::StreamFinal(last)).await
+        self.emit(OpenHarnessEvent::StreamFinal(last)).await
     }
 
     /// Sees to it that the end of a stream that is made again has a number that the shell did not see:
@@ -295,7 +274,7 @@ impl StreamWriter {
             append: None,
             value: directive.payload.clone().map(Json::Object),
         };
-        self.say(OpenHarnessEvent::DirectiveDelta(delta)).await?;
+        self.emit(OpenHarnessEvent::DirectiveDelta(delta)).await?;
         let done = DirectiveDone {
             stream_id: self.stream.clone(),
             seq: self.next(),
@@ -303,7 +282,7 @@ impl StreamWriter {
             directive_id,
             directive: directive.clone(),
         };
-        self.say(OpenHarnessEvent::DirectiveDone(done)).await
+        self.emit(OpenHarnessEvent::DirectiveDone(done)).await
     }
 
     async fn start(&mut self, index: usize, directive: Directive) -> Result<(), ShellLeft> {
@@ -315,7 +294,7 @@ impl StreamWriter {
             directive_id: self.directive(index),
             directive: Directive { payload: None, ..directive },
         };
-        self.say(OpenHarnessEvent::DirectiveStart(start)).await
+        self.emit(OpenHarnessEvent::DirectiveStart(start)).await
     }
 
     fn directive(&self, index: usize) -> DirectiveId {
@@ -328,35 +307,17 @@ impl StreamWriter {
         seq
     }
 
-    async fn say(&self, event: OpenHarnessEvent) -> Result<(), ShellLeft> {
-        let bytes = Bytes::from(event.to_sse());
-        let (begins, ends) = (
-            matches!(event, OpenHarnessEvent::DirectiveStart(_)),
-            matches!(event, OpenHarnessEvent::StreamFinal(_)),
-        );
-        self.taken.log.add(self.taken.teller, event.seq(), &bytes, begins, ends);
+    /// Keeps an event and sends it, unless the shell saw it before.
+    async fn emit(&self, event: OpenHarnessEvent) -> Result<(), ShellLeft> {
+        let event = Arc::new(event);
+        self.resumption.log.add(self.resumption.writer, &event);
         match self.seen {
             Some(seen) if event.seq() <= seen => Ok(()),
-            _ => self.put(bytes).await,
+            _ => self.send(event).await,
         }
     }
 
-    async fn put(&self, bytes: Bytes) -> Result<(), ShellLeft> {
-        self.events.send(bytes).await.map_err(|_| ShellLeft)
-    }
-}
-
-/// The body of a response: events as they come.
-struct EventBody(mpsc::Receiver<Bytes>);
-
-impl HttpBody for EventBody {
-    type Data = Bytes;
-    type Error = Infallible;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        self.0.poll_recv(cx).map(|bytes| bytes.map(|bytes| Ok(Frame::data(bytes))))
+    async fn send(&self, event: Arc<OpenHarnessEvent>) -> Result<(), ShellLeft> {
+        self.events.send(event).await.map_err(|_| ShellLeft)
     }
 }

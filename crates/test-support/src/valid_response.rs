@@ -46,7 +46,7 @@ fn is<T: FlattenedShape>(body: &[u8]) -> bool {
 }
 
 /// Fails unless all whole responses in these bytes are valid; returns how many there are.
-pub(crate) fn check(mut bytes: &[u8]) -> usize {
+pub fn check(mut bytes: &[u8]) -> usize {
     let mut count = 0;
     while let Some(end) = bytes.windows(4).position(|window| window == b"\r\n\r\n") {
         let head = str::from_utf8(&bytes[..end + 4]).expect("a head is ASCII");
@@ -68,9 +68,8 @@ pub(crate) fn check(mut bytes: &[u8]) -> usize {
     count
 }
 
-/// The same for answers to HEAD, which have no bodies: of a type that there is, as long as they say,
-/// and nothing behind them.
-pub(crate) fn check_heads(bytes: &[u8]) -> usize {
+/// Fails unless these bytes are valid answers to HEAD, which have no bodies; returns how many there are.
+pub fn check_heads(bytes: &[u8]) -> usize {
     let text = str::from_utf8(bytes).expect("a head is ASCII");
     let heads: Vec<&str> = text.split_inclusive("\r\n\r\n").collect();
     for head in &heads {
@@ -86,7 +85,7 @@ pub(crate) fn check_heads(bytes: &[u8]) -> usize {
 }
 
 /// A header, by its name in lower case.
-pub(crate) fn header<'h>(head: &'h str, name: &str) -> Option<&'h str> {
+pub fn header<'h>(head: &'h str, name: &str) -> Option<&'h str> {
     head.lines().find_map(|line| {
         let (found, value) = line.split_once(':')?;
         found.eq_ignore_ascii_case(name).then_some(value.trim())
@@ -105,7 +104,7 @@ fn cut<'b>(head: &str, bytes: &'b [u8]) -> Option<(Vec<u8>, &'b [u8])> {
 }
 
 /// The content of a body in chunks, as far as it is there, and what follows it.
-pub(crate) fn unchunked(mut bytes: &[u8]) -> (Vec<u8>, &[u8]) {
+pub fn unchunked(mut bytes: &[u8]) -> (Vec<u8>, &[u8]) {
     let mut body = Vec::new();
     while let Some(at) = bytes.windows(2).position(|window| window == b"\r\n") {
         let size = str::from_utf8(&bytes[..at]).unwrap();
@@ -164,7 +163,7 @@ fn check_message(status: u16, body: &[u8]) {
 
 /// An event of a WebSocket or a line, read strictly: its name is its type. `None` for the answer to
 /// a cancellation, which is checked, too.
-pub(crate) fn frame(text: &str) -> Option<OpenHarnessEvent> {
+pub fn frame(text: &str) -> Option<OpenHarnessEvent> {
     let name = text.strip_prefix("{\"type\":\"").and_then(|rest| rest.split('"').next());
     let name = name.unwrap_or_else(|| panic!("no type: {text}"));
     if name == "canceled" {
@@ -177,7 +176,7 @@ pub(crate) fn frame(text: &str) -> Option<OpenHarnessEvent> {
 }
 
 /// The events of a stream, as far as they are whole: each of its shape, numbered without gaps.
-pub(crate) fn events(text: &str) -> Vec<OpenHarnessEvent> {
+pub fn events(text: &str) -> Vec<OpenHarnessEvent> {
     let whole = text.rsplit_once("\n\n").map_or("", |(whole, _)| whole);
     let blocks = whole.split("\n\n").filter(|block| !block.is_empty() && !block.starts_with(':'));
     let read = |block: &str| {

@@ -17,9 +17,9 @@ use bridle_wire::openharness::{JsonShape as _, OpenHarnessCode, RequestEcho, rea
 
 use super::auth::{HttpPeer, now};
 use super::body::{self, BodyRead};
-use super::exchange::is_json;
+use super::media_type::is_json;
 use super::trace_headers::TraceHeaders;
-use super::{HttpService, answer};
+use super::{HttpService, response};
 use crate::access::network::PeerSource;
 use crate::access::pairing::{PairedToken, PairingRefusal};
 use crate::byte_budget::ConnectionBytes;
@@ -39,7 +39,9 @@ pub(super) async fn redeem(
             Ok(text) => granted(text),
             Err(refusal) => refused(&refusal, &head.headers),
         },
-        Err(code) => answer::error(code, &RequestEcho::default(), TraceHeaders::of(&head.headers)),
+        Err(code) => {
+            response::error(code, &RequestEcho::default(), TraceHeaders::of(&head.headers))
+        }
     };
     http.shared.metrics.http(response.status().as_u16());
     response
@@ -55,7 +57,7 @@ async fn code_of(
     if !is_json(headers) {
         return Err(OpenHarnessCode::UnsupportedMediaType);
     }
-    let deadline = http.shared.config.limits.frame_deadline.min(body::STRANGER_PATIENCE);
+    let deadline = http.shared.config.limits.frame_deadline.min(body::STRANGER_BODY_DEADLINE);
     let mut held = ConnectionBytes::new(Arc::clone(&http.shared.stranger_budget));
     let bytes = match body::read(body, MAX_BODY, deadline, &mut held).await {
         BodyRead::Whole(bytes) => bytes,
@@ -75,7 +77,7 @@ async fn try_redeem(
     from: PeerSource,
 ) -> Result<String, PairingRefusal> {
     let own = Arc::clone(http);
-    let redeem = move || own.desk.redeem(&own.tokens, code.as_str(), from, now());
+    let redeem = move || own.pairing.redeem(&own.tokens, code.as_str(), from, now());
     match tokio::task::spawn_blocking(redeem).await {
         Ok(redeemed) => redeemed.map(|paired| text_of(&paired)),
         Err(error) => {
@@ -101,7 +103,7 @@ fn text_of(paired: &PairedToken) -> String {
 }
 
 fn granted(text: String) -> Response {
-    let mut response = answer::json(StatusCode::OK, text);
+    let mut response = response::json(StatusCode::OK, text);
     response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     response
 }
@@ -116,7 +118,7 @@ fn refused(refusal: &PairingRefusal, headers: &HeaderMap) -> Response {
             OpenHarnessCode::InternalError
         }
     };
-    let mut response = answer::error(code, &RequestEcho::default(), TraceHeaders::of(headers));
+    let mut response = response::error(code, &RequestEcho::default(), TraceHeaders::of(headers));
     if let PairingRefusal::SlowDown { retry_after_ms } = refusal {
         // Rounded up: who comes back on time must not be early.
         let seconds = retry_after_ms / 1_000 + 1;

@@ -1,6 +1,6 @@
-//! A message of OpenHarness as a response of HTTP.
+//! OpenHarness messages as HTTP responses.
 //!
-//! Used by every handler. The body is always an envelope, whatever the status; the status is that
+//! Every handler uses it. The body is always an envelope, whatever the status; the status is that
 //! of the error's code.
 
 use std::sync::Arc;
@@ -22,15 +22,15 @@ use super::trace_headers::TraceHeaders;
 /// The type of every message.
 const JSON: HeaderValue = HeaderValue::from_static("application/json; charset=utf-8");
 
-/// Seconds after which whoever came at a bad time may come again.
+/// `Retry-After` of a busy daemon, in seconds.
 const RETRY_SECONDS: HeaderValue = HeaderValue::from_static("1");
 
-/// Room for an answer, in bytes: a text of a screen stands in it twice. It goes out at once; what waits
-/// in a stream has less.
-const USUAL: usize = 4 << 10;
+/// Capacity for a message, in bytes: a screen of text fits in twice. It is sent at once; events of a
+/// stream, which wait, get less.
+const MESSAGE_CAPACITY: usize = 4 << 10;
 
-/// All that a connection gets for which there is no seat.
-pub(super) const CROWDED: &str = concat!(
+/// Response of a connection for which there is no slot.
+pub(super) const NO_SLOT_RESPONSE: &str = concat!(
     "HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json; charset=utf-8\r\n",
     "retry-after: 1\r\nconnection: close\r\ncontent-length: 195\r\n\r\n",
     "{\"protocol_version\":\"1.0.0\",\"supported_protocol_versions\":[\"1.0.0\"],",
@@ -41,7 +41,7 @@ pub(super) const CROWDED: &str = concat!(
 /// Writes a message.
 pub(super) fn message(message: &ResponseMessage, marks: TraceHeaders) -> Response {
     let code = message.response.error.as_ref().map(ErrorObject::known);
-    let mut out = JsonWriter::with_room(USUAL);
+    let mut out = JsonWriter::with_room(MESSAGE_CAPACITY);
     message.write(&mut out);
     let mut text = out.finish();
     text.push('\n');
@@ -72,12 +72,12 @@ pub(super) fn document(status: StatusCode, kind: HeaderValue, text: impl Into<Bo
     response
 }
 
-/// The same in JSON.
+/// Writes a JSON document that is no message.
 pub(super) fn json(status: StatusCode, text: impl Into<Body>) -> Response {
     document(status, JSON, text)
 }
 
-/// Nothing is at this path.
+/// Answers a path that no route has.
 pub(super) async fn not_found(
     State(http): State<Arc<HttpService>>,
     Extension(peer): Extension<Arc<HttpPeer>>,
@@ -86,7 +86,7 @@ pub(super) async fn not_found(
     refuse(&http, &peer, &headers, OpenHarnessCode::NotFound)
 }
 
-/// Another method is needed; the router says which.
+/// Answers a method that a route does not have; the router names the right ones.
 pub(super) async fn method_not_allowed(
     State(http): State<Arc<HttpService>>,
     Extension(peer): Extension<Arc<HttpPeer>>,
@@ -106,7 +106,7 @@ fn refuse(
     error(code, &RequestEcho::default(), TraceHeaders::of(headers))
 }
 
-/// What a code says in headers.
+/// Adds the headers of a code.
 fn put(code: OpenHarnessCode, headers: &mut HeaderMap) {
     match code {
         OpenHarnessCode::Unauthenticated => {
@@ -126,12 +126,12 @@ pub(super) fn close_after(response: &mut Response) {
 
 #[cfg(test)]
 mod tests {
-    use super::CROWDED;
+    use super::NO_SLOT_RESPONSE;
     use bridle_wire::openharness::{MessageLimits, OpenHarnessCode, read_response};
 
     #[test]
     fn what_a_crowd_gets_is_a_whole_response() {
-        let (head, body) = CROWDED.split_once("\r\n\r\n").unwrap();
+        let (head, body) = NO_SLOT_RESPONSE.split_once("\r\n\r\n").unwrap();
         let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")).unwrap();
         assert_eq!(length.parse(), Ok(body.len()));
         let message = read_response(body.as_bytes(), &MessageLimits::default()).unwrap();

@@ -1,38 +1,45 @@
 //! A small client of a WebSocket: frames under a mask, whole or as hostile as a test wants them.
 //!
 //! It stands on the client of HTTP, so an upgrade that is refused is checked like any answer; every
-//! frame of text must be what its schema promises, see `http_valid`.
+//! frame of text must be what its schema promises, see [`valid_response`].
 
 use bridle_wire::openharness::{OpenHarnessCode, OpenHarnessEvent, ResponseMessage};
 
-use crate::http_client::{Client, Reply, intent};
-use crate::http_valid;
-use crate::support::Daemon;
+use crate::daemon::TestDaemon;
+use crate::http_client::{HttpClient, HttpReply, intent};
+use crate::valid_response;
 
 /// The head of an upgrade, without what names it.
-pub(crate) const UPGRADE: &str = "upgrade: websocket\r\nconnection: Upgrade\r\n\
+pub const UPGRADE: &str = "upgrade: websocket\r\nconnection: Upgrade\r\n\
                                   sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n";
-pub(crate) const VERSION: &str = "sec-websocket-version: 13\r\n";
-pub(crate) const PROTOCOL: &str = "sec-websocket-protocol: openharness.v1\r\n";
+/// Header of the version.
+pub const VERSION: &str = "sec-websocket-version: 13\r\n";
+/// Header of the subprotocol.
+pub const PROTOCOL: &str = "sec-websocket-protocol: openharness.v1\r\n";
 
-pub(crate) const TEXT: u8 = 0x81;
-pub(crate) const BINARY: u8 = 0x82;
-pub(crate) const CLOSE: u8 = 0x88;
-pub(crate) const PING: u8 = 0x89;
-pub(crate) const PONG: u8 = 0x8a;
+/// First byte of a text frame.
+pub const TEXT: u8 = 0x81;
+/// First byte of a binary frame.
+pub const BINARY: u8 = 0x82;
+/// First byte of a close.
+pub const CLOSE: u8 = 0x88;
+/// First byte of a ping.
+pub const PING: u8 = 0x89;
+/// First byte of a pong.
+pub const PONG: u8 = 0x8a;
 
-/// What a payload is hidden under.
+/// Mask of every payload.
 const MASK: [u8; 4] = [0x37, 0xfa, 0x21, 0x3d];
 
 /// A connection.
-pub(crate) struct Shell(pub(crate) Client);
+pub struct WebSocketClient(pub HttpClient);
 
-/// What a shell hears at the end: a code, or nothing.
+/// End of a connection, with its code if the daemon gave one.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Closed(pub(crate) Option<u16>);
+pub struct WebSocketClosed(pub Option<u16>);
 
 /// A frame as a client sends it.
-pub(crate) fn frame(kind: u8, payload: &[u8]) -> Vec<u8> {
+pub fn frame(kind: u8, payload: &[u8]) -> Vec<u8> {
     let mut frame = vec![kind];
     match payload.len() {
         length @ 0..=125 => frame.push(0x80 | u8::try_from(length).unwrap()),
@@ -50,11 +57,11 @@ pub(crate) fn frame(kind: u8, payload: &[u8]) -> Vec<u8> {
     frame
 }
 
-impl Shell {
+impl WebSocketClient {
     /// Connects with these headers; an answer that does not switch is handed back.
-    pub(crate) async fn of(daemon: &Daemon, headers: &str) -> Result<Shell, Reply> {
+    pub async fn of(daemon: &TestDaemon, headers: &str) -> Result<WebSocketClient, HttpReply> {
         let address = daemon.bound.http.unwrap();
-        let mut client = Client::to(address).await;
+        let mut client = HttpClient::to(address).await;
         let host =
             if headers.contains("host:") { String::new() } else { format!("host: {address}\r\n") };
         client.send(format!("GET /v1/openharness/ws HTTP/1.1\r\n{host}{headers}\r\n")).await;
@@ -67,28 +74,33 @@ impl Shell {
         // The example of RFC 6455.
         let accept = Some("s3pPLMBiTxaQ9kYGzzhZRbK+xOo=");
         assert_eq!(reply.header("sec-websocket-accept"), accept, "{reply:?}");
-        Ok(Shell(client))
+        Ok(WebSocketClient(client))
     }
 
-    pub(crate) async fn open(daemon: &Daemon) -> Shell {
-        Shell::with(daemon, "").await
+    /// Connects with nothing but the headers of the handshake.
+    pub async fn open(daemon: &TestDaemon) -> WebSocketClient {
+        WebSocketClient::with(daemon, "").await
     }
 
-    /// The same with more headers.
-    pub(crate) async fn with(daemon: &Daemon, headers: &str) -> Shell {
-        Shell::of(daemon, &format!("{UPGRADE}{VERSION}{PROTOCOL}{headers}")).await.unwrap()
+    /// Connects with these headers beside those of the handshake.
+    pub async fn with(daemon: &TestDaemon, headers: &str) -> WebSocketClient {
+        WebSocketClient::of(daemon, &format!("{UPGRADE}{VERSION}{PROTOCOL}{headers}"))
+            .await
+            .unwrap()
     }
 
-    pub(crate) async fn send(&mut self, kind: u8, payload: &[u8]) {
+    /// Sends a frame of this kind.
+    pub async fn send(&mut self, kind: u8, payload: &[u8]) {
         self.0.send_raw(&frame(kind, payload)).await;
     }
 
-    pub(crate) async fn say(&mut self, text: &str) {
+    /// Sends a text frame.
+    pub async fn say(&mut self, text: &str) {
         self.send(TEXT, text.as_bytes()).await;
     }
 
     /// The next frame, whatever it is; `None` at the end.
-    pub(crate) async fn frame(&mut self) -> Option<(u8, Vec<u8>)> {
+    pub async fn frame(&mut self) -> Option<(u8, Vec<u8>)> {
         let head = self.0.read_raw(2).await?;
         let length = match head[1] {
             126 => u64::from(u16::from_be_bytes(*self.0.read_raw(2).await?.first_chunk()?)),
@@ -103,40 +115,42 @@ impl Shell {
     }
 
     /// Sends a request for something in a session.
-    pub(crate) async fn ask(&mut self, id: &str, session: &str, text: &str) {
+    pub async fn ask(&mut self, id: &str, session: &str, text: &str) {
         self.request(&intent(id, session, text)).await;
     }
 
     /// Sends a request of this text.
-    pub(crate) async fn request(&mut self, message: &str) {
+    pub async fn request(&mut self, message: &str) {
         self.say(&format!(r#"{{"type":"request","message":{message}}}"#)).await;
     }
 
     /// The next event; `None` for the answer to a cancellation. Signs of life are given.
-    pub(crate) async fn next(&mut self) -> Result<Option<OpenHarnessEvent>, Closed> {
+    pub async fn next(&mut self) -> Result<Option<OpenHarnessEvent>, WebSocketClosed> {
         loop {
             match self.frame().await {
-                Some((TEXT, text)) => return Ok(http_valid::frame(str::from_utf8(&text).unwrap())),
+                Some((TEXT, text)) => {
+                    return Ok(valid_response::frame(str::from_utf8(&text).unwrap()));
+                }
                 Some((PING, bytes)) => self.send(PONG, &bytes).await,
                 Some((CLOSE, bytes)) => {
                     let code = bytes.first_chunk().map(|code| u16::from_be_bytes(*code));
                     self.send(CLOSE, &bytes).await;
-                    return Err(Closed(code));
+                    return Err(WebSocketClosed(code));
                 }
                 Some((PONG, _)) => {}
                 Some((kind, _)) => panic!("a frame of kind {kind}"),
-                None => return Err(Closed(None)),
+                None => return Err(WebSocketClosed(None)),
             }
         }
     }
 
     /// The next event of a stream.
-    pub(crate) async fn event(&mut self) -> Result<OpenHarnessEvent, Closed> {
+    pub async fn event(&mut self) -> Result<OpenHarnessEvent, WebSocketClosed> {
         Ok(self.next().await?.expect("nothing was called off"))
     }
 
     /// The events up to the next `final`.
-    pub(crate) async fn answer(&mut self) -> Vec<OpenHarnessEvent> {
+    pub async fn answer(&mut self) -> Vec<OpenHarnessEvent> {
         let mut events = Vec::new();
         loop {
             events.push(self.event().await.unwrap());
@@ -146,12 +160,13 @@ impl Shell {
         }
     }
 
-    pub(crate) async fn message(&mut self) -> ResponseMessage {
+    /// Reads events up to the next `final`; returns its message.
+    pub async fn message(&mut self) -> ResponseMessage {
         last(&self.answer().await).clone()
     }
 
     /// The next answer, whatever else happens.
-    pub(crate) async fn next_final(&mut self) -> ResponseMessage {
+    pub async fn next_final(&mut self) -> ResponseMessage {
         loop {
             if let Some(OpenHarnessEvent::StreamFinal(last)) = self.next().await.unwrap() {
                 return *last.message;
@@ -160,7 +175,7 @@ impl Shell {
     }
 
     /// Reads until the other side closes; says how.
-    pub(crate) async fn end(&mut self) -> Closed {
+    pub async fn end(&mut self) -> WebSocketClosed {
         loop {
             if let Err(closed) = self.next().await {
                 return closed;
@@ -170,7 +185,7 @@ impl Shell {
 }
 
 /// The answer at the end of a stream.
-pub(crate) fn last(events: &[OpenHarnessEvent]) -> &ResponseMessage {
+pub fn last(events: &[OpenHarnessEvent]) -> &ResponseMessage {
     match events.last() {
         Some(OpenHarnessEvent::StreamFinal(last)) => &last.message,
         other => panic!("{other:?}"),
@@ -178,6 +193,6 @@ pub(crate) fn last(events: &[OpenHarnessEvent]) -> &ResponseMessage {
 }
 
 /// The code of an answer that is an error.
-pub(crate) fn code(message: &ResponseMessage) -> Option<OpenHarnessCode> {
+pub fn code(message: &ResponseMessage) -> Option<OpenHarnessCode> {
     message.response.error.as_ref()?.known()
 }
