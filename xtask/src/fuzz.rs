@@ -127,7 +127,8 @@ fn seed(target: &str, folder: &str) -> Result<usize> {
         let forms = fs::read_to_string(root().join("peers/lisp/forms.txt"))
             .context("cannot read peers/lisp/forms.txt")?;
         for (number, form) in forms.lines().enumerate() {
-            fs::write(corpus.join(format!("form-{number}")), form).context("cannot write a form")?;
+            fs::write(corpus.join(format!("form-{number}")), form)
+                .context("cannot write a form")?;
             count += 1;
         }
     }

@@ -6,6 +6,7 @@ use crate::heap::{Heap, HeapObject};
 use crate::machine::Machine;
 use crate::number::arithmetic::compare_numbers;
 use crate::table::TableTest;
+use crate::text::LispText;
 use crate::trap::{LimitKind, StepResult, limit};
 use crate::value::{Word, tag};
 
@@ -37,6 +38,12 @@ impl Machine {
     }
 
     fn is_same(&mut self, one: Word, two: Word, is_loose: bool) -> StepResult<bool> {
+        if one == two {
+            return Ok(true);
+        }
+        if !(one.is_cons() && two.is_cons()) && !is_loose {
+            return self.is_same_atom(one, two, false, &mut Vec::new());
+        }
         let mut pending = vec![(one, two)];
         let mut steps = 0_usize;
         while let Some((mut one, mut two)) = pending.pop() {
@@ -125,6 +132,7 @@ impl Machine {
         match test {
             TableTest::Eq => Ok(mix(self.seed, word.0)),
             TableTest::Eql if !word.is_object() => Ok(mix(self.seed, word.0)),
+            TableTest::Equal if !word.is_object() && !word.is_cons() => Ok(mix(self.seed, word.0)),
             _ => self.deep_hash(word, test),
         }
     }
@@ -154,30 +162,7 @@ impl Machine {
             match self.heap.get(word) {
                 Some(HeapObject::Text(text, _)) if is_deep => {
                     work += text.len() / 32;
-                    hash = mix(hash, text.len() as u64);
-                    match text {
-                        crate::text::LispText::Narrow(bytes) => {
-                            for chunk in bytes.chunks(8) {
-                                let mut eight = [0; 8];
-                                eight[..chunk.len()].copy_from_slice(chunk);
-                                hash = mix(hash, u64::from_le_bytes(eight));
-                            }
-                        }
-                        // Wide texts may hold ASCII alone after an assignment: as if narrow.
-                        crate::text::LispText::Wide(characters)
-                            if characters.iter().all(char::is_ascii) =>
-                        {
-                            let bytes: Vec<u8> = characters.iter().map(|c| *c as u8).collect();
-                            for chunk in bytes.chunks(8) {
-                                let mut eight = [0; 8];
-                                eight[..chunk.len()].copy_from_slice(chunk);
-                                hash = mix(hash, u64::from_le_bytes(eight));
-                            }
-                        }
-                        crate::text::LispText::Wide(characters) => {
-                            characters.iter().for_each(|c| hash = mix(hash, *c as u64));
-                        }
-                    }
+                    hash = text_hash(hash, text);
                 }
                 Some(HeapObject::Double(number)) => hash = mix(hash, number.to_bits()),
                 Some(HeapObject::Big(number)) => {
@@ -224,9 +209,23 @@ impl Machine {
         let Some(test) = self.heap.table(table).map(|table| table.test) else {
             return Err(self.type_error(table, crate::symbols::well_known::HASH_TABLE));
         };
+        if test == TableTest::Equal
+            && let Some(text) = self.heap.text(key)
+        {
+            // The most common key of all: one text, compared at once.
+            let hash = text_hash(self.seed, text);
+            let is_same = |other: Word| other == key || self.heap.text(other) == Some(text);
+            let slot = self.heap.table(table).and_then(|table| table.find(hash, is_same));
+            let steps = text.len() / 16 + 1;
+            self.charge(steps)?;
+            return Ok((hash, slot));
+        }
         let hash = self.hash(key, test)?;
         let Some(found) = self.heap.table(table) else { return Ok((hash, None)) };
         match test {
+            TableTest::Equal if !key.is_cons() && !key.is_object() => {
+                Ok((hash, found.find(hash, |other| other == key)))
+            }
             TableTest::Eq => Ok((hash, found.find(hash, |other| other == key))),
             TableTest::Eql => Ok((hash, found.find(hash, |other| is_eql(&self.heap, other, key)))),
             _ => {
@@ -272,6 +271,24 @@ impl Machine {
 /// Case folded as `char-equal` does.
 pub(crate) fn fold(character: char) -> char {
     crate::native::characters::downcase(character)
+}
+
+/// Mixes a text into a hash. A wide text may hold ASCII alone after an assignment: it counts as a narrow one.
+fn text_hash(seed: u64, text: &LispText) -> u64 {
+    let eight_bytes = |hash: u64, chunk: &[u8]| {
+        let mut eight = [0; 8];
+        eight[..chunk.len()].copy_from_slice(chunk);
+        mix(hash, u64::from_le_bytes(eight))
+    };
+    let hash = mix(seed, text.len() as u64);
+    match text {
+        LispText::Narrow(bytes) => bytes.chunks(8).fold(hash, eight_bytes),
+        LispText::Wide(characters) if characters.iter().all(char::is_ascii) => {
+            let bytes: Vec<u8> = characters.iter().map(|c| *c as u8).collect();
+            bytes.chunks(8).fold(hash, eight_bytes)
+        }
+        LispText::Wide(characters) => characters.iter().fold(hash, |hash, c| mix(hash, *c as u64)),
+    }
 }
 
 /// Mixes a word into a hash.

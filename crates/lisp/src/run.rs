@@ -424,6 +424,20 @@ impl Machine {
                     let (car, cdr) = (get!(car), get!(cdr));
                     set!(to, self.heap.cons(car, cdr));
                 }
+                Instruction::SetCar(cons, from) => {
+                    let (cons, value) = (get!(cons), get!(from));
+                    match self.heap.pair_mut(cons) {
+                        Some(pair) if cons.is_cons() => pair.car = value,
+                        _ => raise!(self.type_error(cons, well_known::CONS)),
+                    }
+                }
+                Instruction::SetCdr(cons, from) => {
+                    let (cons, value) = (get!(cons), get!(from));
+                    match self.heap.pair_mut(cons) {
+                        Some(pair) if cons.is_cons() => pair.cdr = value,
+                        _ => raise!(self.type_error(cons, well_known::CONS)),
+                    }
+                }
                 Instruction::Not(to, from) => set!(to, Word::truth(get!(from).is_nil())),
                 Instruction::Element(to, vector, index) => {
                     let (vector, index) = (get!(vector), get!(index));

@@ -419,6 +419,9 @@ impl FormCompiler<'_> {
                 return self.program("malformed symbol macro");
             };
             let symbol = self.check_variable(*name)?;
+            if self.machine.symbols.has(symbol, flag::SPECIAL) {
+                return self.program("a symbol macro cannot be special");
+            }
             self.scope.push(ScopeEntry::SymbolMacro(symbol, *expansion));
         }
         let (declarations, body) = self.split_declarations(body)?;
