@@ -204,6 +204,18 @@ impl Machine {
         true
     }
 
+    /// Value of a key whose word says all about it: a small integer, symbol or character, or anything in a
+    /// table that compares words. `None` for other keys and for what is no table.
+    #[inline]
+    pub(crate) fn find_plain(&self, table: Word, key: Word) -> Option<Option<Word>> {
+        let table = self.heap.table(table)?;
+        if !is_plain_key(table.test, key) {
+            return None;
+        }
+        let slot = table.find(mix(self.seed, key.0), |other| other == key);
+        Some(slot.map(|slot| table.value(slot)))
+    }
+
     /// Slot of a key in a hash table.
     pub(crate) fn find_key(&mut self, table: Word, key: Word) -> StepResult<(u64, Option<usize>)> {
         let Some(test) = self.heap.table(table).map(|table| table.test) else {
@@ -254,7 +266,16 @@ impl Machine {
     }
 
     pub(crate) fn put(&mut self, table: Word, key: Word, value: Word) -> StepResult<()> {
-        let (hash, slot) = self.find_key(table, key)?;
+        let seed = self.seed;
+        let is_plain = self.heap.table(table).is_some_and(|found| is_plain_key(found.test, key));
+        let plain = if is_plain { self.heap.table_mut(table) } else { None };
+        let (hash, slot) = match plain {
+            Some(found) => {
+                let hash = mix(seed, key.0);
+                (hash, found.find(hash, |other| other == key))
+            }
+            None => self.find_key(table, key)?,
+        };
         let Some(found) = self.heap.table_mut(table) else { return Ok(()) };
         let grown = match slot {
             Some(slot) => {
@@ -271,6 +292,17 @@ impl Machine {
 /// Case folded as `char-equal` does.
 pub(crate) fn fold(character: char) -> char {
     crate::native::characters::downcase(character)
+}
+
+/// Whether equal keys have equal words in a table of this kind.
+#[inline]
+const fn is_plain_key(test: TableTest, key: Word) -> bool {
+    match test {
+        TableTest::Eq => true,
+        TableTest::Eql => !key.is_object(),
+        TableTest::Equal => !key.is_object() && !key.is_cons(),
+        TableTest::Equalp => false,
+    }
 }
 
 /// Mixes a text into a hash. A wide text may hold ASCII alone after an assignment: it counts as a narrow one.
