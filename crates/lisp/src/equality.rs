@@ -314,6 +314,10 @@ fn text_hash(seed: u64, text: &LispText) -> u64 {
     };
     let hash = mix(seed, text.len() as u64);
     match text {
+        // Most keys are short: as one chunk below, without a copy.
+        LispText::Narrow(bytes) if (1..=8).contains(&bytes.len()) => {
+            mix(hash, bytes.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte)))
+        }
         LispText::Narrow(bytes) => bytes.chunks(8).fold(hash, eight_bytes),
         LispText::Wide(characters) if characters.iter().all(char::is_ascii) => {
             let bytes: Vec<u8> = characters.iter().map(|c| *c as u8).collect();

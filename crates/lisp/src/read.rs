@@ -54,7 +54,7 @@ pub(crate) struct FormReader<'t> {
     depth: usize,
     /// Backquotes around the form that is read, less the commas.
     backquotes: usize,
-    /// Where the last token has its first colon that is not escaped.
+    /// Position of the first colon of the last token that is not escaped.
     colon: Option<usize>,
     reading: SourceTrust,
     /// Places of conses, by their payload.
