@@ -41,7 +41,7 @@ impl Machine {
         if one == two {
             return Ok(true);
         }
-        if !(one.is_cons() && two.is_cons()) && !is_loose {
+        if !(is_loose || one.is_cons() && two.is_cons()) {
             return self.is_same_atom(one, two, false, &mut Vec::new());
         }
         let mut pending = vec![(one, two)];
