@@ -52,7 +52,8 @@ pub(crate) struct World {
 
 impl World {
     pub(crate) fn new(name: &str) -> Result<World, String> {
-        let folder = std::env::temp_dir().join(format!("bridle-{name}-{}", std::process::id()));
+        // Not below `/tmp`, of which every run has its own: there a write outside would succeed, in vain.
+        let folder = Path::new("/var/tmp").join(format!("bridle-{name}-{}", std::process::id()));
         drop(bridle_remove(&folder));
         fs::create_dir_all(folder.join("project")).map_err(text)?;
         fs::create_dir_all(folder.join("state")).map_err(text)?;

@@ -72,7 +72,7 @@ impl<'j> Applier<'j> {
     pub(super) fn make_ready(&self, at_point: &mut dyn FnMut(CommitPoint)) -> Result<(), JailError> {
         crate::stage::make_private_folder(&self.workshop)?;
         for (index, entry) in self.record.entries.iter().enumerate() {
-            if needs_file(entry) && !self.ready(index).exists() {
+            if needs_file(entry) && fs::symlink_metadata(self.ready(index)).is_err() {
                 self.lay_ready(index, entry)?;
                 at_point(CommitPoint::FileReady);
             }

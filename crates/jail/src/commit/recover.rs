@@ -134,7 +134,10 @@ fn give_back(applier: &Applier<'_>, record: &JournalRecord) -> Result<Vec<PathCo
     for (index, entry) in record.entries.iter().enumerate() {
         let aside = applier.workshop().join(index.to_string());
         let state = PathState::read(&aside)?;
-        let is_known = [&PathState::Absent, &entry.before, &entry.after].contains(&&state);
+        if state == PathState::Absent {
+            continue;
+        }
+        let is_known = [&entry.before, &entry.after].contains(&&state);
         // A file that was being laid ready has part of its bytes, and nothing was exchanged then.
         let path = record.project.join(&entry.path);
         let now = PathState::read(&path)?;
