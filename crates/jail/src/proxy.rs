@@ -6,6 +6,7 @@ mod address;
 mod rule;
 mod serve;
 
+use std::collections::HashMap;
 use std::io;
 use std::net::{SocketAddr, TcpListener, TcpStream, ToSocketAddrs as _};
 use std::os::unix::net::UnixStream;
@@ -57,7 +58,7 @@ struct ProxyShared {
     resolver: HostResolver,
     refusals: Mutex<Vec<HostRefusal>>,
     /// Both ends of open connections, to be shut when the run ends; `None` after that.
-    open: Mutex<Option<Vec<TcpStream>>>,
+    open: Mutex<Option<HashMap<u64, Vec<TcpStream>>>>,
     connections: AtomicUsize,
 }
 
@@ -91,7 +92,7 @@ impl HostProxy {
             rules,
             resolver,
             refusals: Mutex::default(),
-            open: Mutex::new(Some(Vec::new())),
+            open: Mutex::new(Some(HashMap::new())),
             connections: AtomicUsize::new(0),
         });
         let for_thread = Arc::clone(&shared);
@@ -112,7 +113,7 @@ impl HostProxy {
         // The thread sees the end of the stream.
         let _ = self.stop.shutdown(std::net::Shutdown::Both);
         let open = self.shared.open.lock().unwrap_or_else(PoisonError::into_inner).take();
-        for stream in open.into_iter().flatten() {
+        for stream in open.into_iter().flatten().flat_map(|(_, both)| both) {
             let _ = stream.shutdown(std::net::Shutdown::Both);
         }
         if let Some(thread) = self.thread.take() {
@@ -136,21 +137,29 @@ impl ProxyShared {
         }
     }
 
-    /// Remembers a connection, so that the end of the run is its end; refused after that.
-    fn remember(&self, stream: &TcpStream) -> io::Result<()> {
+    /// Remembers an end of a connection, so that the end of the run is its end; refused after that.
+    fn remember(&self, connection: u64, stream: &TcpStream) -> io::Result<()> {
         let copy = stream.try_clone()?;
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(open) = &mut *open else {
             return Err(io::Error::other("the run is over"));
         };
-        // Those that ended would hold their descriptors until the end of the run.
-        open.retain(|it| it.peer_addr().is_ok());
-        open.push(copy);
+        open.entry(connection).or_default().push(copy);
         Ok(())
+    }
+
+    /// Closes both ends of a connection.
+    fn forget(&self, connection: u64) {
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let both = open.as_mut().and_then(|open| open.remove(&connection));
+        for stream in both.into_iter().flatten() {
+            let _ = stream.shutdown(std::net::Shutdown::Both);
+        }
     }
 }
 
 fn accept_all(listener: &TcpListener, stopped: &UnixStream, shared: &Arc<ProxyShared>) {
+    let mut connection = 0;
     loop {
         let mut polled = [
             PollFd::new(stopped, PollFlags::IN),
@@ -171,9 +180,11 @@ fn accept_all(listener: &TcpListener, stopped: &UnixStream, shared: &Arc<ProxySh
         }
         shared.connections.fetch_add(1, Ordering::Relaxed);
         let for_thread = Arc::clone(shared);
+        connection += 1;
         let started = std::thread::Builder::new().name("jail proxy".into()).spawn(move || {
             // A connection that fails is closed; what was refused is remembered.
-            let _ = serve::serve(stream, &for_thread);
+            let _ = serve::serve(stream, connection, &for_thread);
+            for_thread.forget(connection);
             for_thread.connections.fetch_sub(1, Ordering::Relaxed);
         });
         if started.is_err() {

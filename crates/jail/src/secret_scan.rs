@@ -191,3 +191,6 @@ fn spread_bits(value: &[u8]) -> f64 {
     let length = f64::from(u32::try_from(value.len()).unwrap_or(u32::MAX));
     counts.values().map(|&count| f64::from(count) / length).map(|share| -share * share.log2()).sum()
 }
+
+#[cfg(test)]
+mod tests;

@@ -83,7 +83,7 @@ fn try_one(world: &World, name: &str, script: &str) -> Result<bool, String> {
     set.facts().map_err(text)?;
     let shown = shown(&before, &set)?;
     let journal = CommitJournal::new(world.path("commits"));
-    let done = journal.commit(&set, &set.hash(), &mut |_| {}).map_err(|error| format!("{} {error:?}", text(error)))?;
+    let done = journal.commit(&set, &set.hash(), &mut |_| {}).map_err(|error| format!("{error:?}"))?;
     let after = essence(&project)?;
     let committed: BTreeMap<_, _> = after.iter().map(|(path, it)| (path.clone(), (it.0, it.1.clone()))).collect();
     if shown != committed {
@@ -91,7 +91,7 @@ fn try_one(world: &World, name: &str, script: &str) -> Result<bool, String> {
         let more: Vec<_> = committed.keys().filter(|path| !shown.contains_key(*path)).collect();
         return Err(format!("shown is not what is on disk: {wrong:?}, not shown {more:?}"));
     }
-    journal.undo(&done.id, &mut |_| {}).map_err(|error| format!("undo: {} {error:?}", text(error)))?;
+    journal.undo(&done.id, &mut |_| {}).map_err(|error| format!("undo: {error:?}"))?;
     let undone = essence(&project)?;
     if undone != before {
         let wrong: Vec<_> = undone.iter().filter(|(path, it)| before.get(*path) != Some(it)).map(|it| it.0).collect();

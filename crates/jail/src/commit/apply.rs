@@ -131,7 +131,7 @@ impl<'j> Applier<'j> {
                 Ok(keep_group_bit(&path, *mode)?)
             }
             (PathState::File { hash: old, .. }, PathState::File { hash: new, mode, .. })
-                if old == new && entry.linked_after.is_none() =>
+                if old == new && is_single(entry) =>
             {
                 if PathState::read(&path)? != entry.before {
                     return Err(changed());
@@ -157,7 +157,7 @@ impl<'j> Applier<'j> {
     }
 
     fn make_folder(&self, path: &Path, mode: u32, relative: &Path) -> Result<(), StepFault> {
-        match fs::create_dir(path) {
+        match in_folder(path, &|| fs::create_dir(path)) {
             Ok(()) => self.give_owner_of_folder(path, relative)?,
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                 return Err(StepFault::Conflict("made meanwhile by somebody else".into()));
@@ -335,19 +335,39 @@ fn is_undone_by_another(record: &JournalRecord, entry: &JournalEntry, now: &Path
 fn needs_file(entry: &JournalEntry) -> bool {
     match (&entry.before, &entry.after) {
         (PathState::File { hash: old, .. }, PathState::File { hash: new, .. }) => {
-            old != new || entry.linked_after.is_some()
+            old != new || !is_single(entry)
         }
         (_, PathState::File { .. } | PathState::Link { .. }) => true,
         _ => false,
     }
 }
 
+/// A file with one name on both sides: its mode can be set in place.
+fn is_single(entry: &JournalEntry) -> bool {
+    entry.linked_before.is_none() && entry.linked_after.is_none()
+}
+
 fn changed() -> StepFault {
     StepFault::Conflict("changed meanwhile by somebody else".into())
 }
 
+/// Tries a step in a folder; where the folder is read-only, opens it for the step.
+fn in_folder(path: &Path, step: &dyn Fn() -> io::Result<()>) -> io::Result<()> {
+    let first = step();
+    let (Err(error), Some(parent)) = (&first, path.parent()) else { return first };
+    let Ok(metadata) = fs::symlink_metadata(parent) else { return first };
+    let mode = metadata.permissions().mode() & 0o7777;
+    if error.kind() != io::ErrorKind::PermissionDenied || !metadata.is_dir() || mode & 0o300 == 0o300 {
+        return first;
+    }
+    fs::set_permissions(parent, fs::Permissions::from_mode(mode | 0o700))?;
+    let second = step();
+    fs::set_permissions(parent, fs::Permissions::from_mode(mode))?;
+    second
+}
+
 fn remove_folder(path: &Path) -> Result<(), StepFault> {
-    match fs::remove_dir(path) {
+    match in_folder(path, &|| fs::remove_dir(path)) {
         Ok(()) => Ok(()),
         Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => {
             Err(StepFault::Conflict("has files that were made meanwhile by somebody else".into()))
@@ -368,5 +388,6 @@ fn keep_group_bit(path: &Path, mode: u32) -> Result<(), JailError> {
 }
 
 fn rename(from: &Path, to: &Path, flags: RenameFlags) -> io::Result<()> {
-    Ok(renameat_with(CWD, from, CWD, to, flags)?)
+    let step = || Ok(renameat_with(CWD, from, CWD, to, flags)?);
+    in_folder(from, &|| in_folder(to, &step))
 }

@@ -35,9 +35,13 @@ struct ProxyRequest {
     rest: Vec<u8>,
 }
 
-pub(super) fn serve(mut program: TcpStream, shared: &ProxyShared) -> io::Result<()> {
+pub(super) fn serve(
+    mut program: TcpStream,
+    connection: u64,
+    shared: &ProxyShared,
+) -> io::Result<()> {
     program.set_nonblocking(false)?;
-    shared.remember(&program)?;
+    shared.remember(connection, &program)?;
     program.set_read_timeout(Some(HEAD_TIMEOUT))?;
     let request = match read_request(&mut program)? {
         Ok(request) => request,
@@ -60,7 +64,7 @@ pub(super) fn serve(mut program: TcpStream, shared: &ProxyShared) -> io::Result<
     let Some(mut host) = connect(&addresses) else {
         return answer(&mut program, "502 Bad Gateway", "bridle: the host cannot be reached");
     };
-    shared.remember(&host)?;
+    shared.remember(connection, &host)?;
     match &request.head {
         Some(head) => host.write_all(head)?,
         None => program.write_all(b"HTTP/1.1 200 Connection established\r\n\r\n")?,
