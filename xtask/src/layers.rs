@@ -140,12 +140,28 @@ const RULES: &[Rule] = &[
         outside: Outside::Without(&["tokio", "tokio-util", "mio", "anyhow"]),
     },
     Rule {
+        // Threads may block; what it knows of the product is nothing.
+        name: "bridle-jail",
+        rooms: &[],
+        test_rooms: &[],
+        outside: Outside::Without(&[
+            "tokio",
+            "tokio-util",
+            "mio",
+            "axum",
+            "clap",
+            "toml",
+            "anyhow",
+        ]),
+    },
+    Rule {
         name: "bridle",
         // The language of policies is the loop's; the file that a grant is written to is Org.
         rooms: &[
             "bridle-conform",
             "bridle-daemon",
             "bridle-history",
+            "bridle-jail",
             "bridle-lisp",
             "bridle-loop",
             "bridle-org",

@@ -7,6 +7,7 @@ mod ci;
 mod clients;
 mod console;
 mod fuzz;
+mod jail;
 mod layers;
 mod memory;
 mod peers;
@@ -49,6 +50,12 @@ const VERBS: &[Verb] = &[
         summary: "house style: headers, lengths, links, vectors",
         help: tidy::HELP,
         run: tidy::run,
+    },
+    Verb {
+        name: "jail",
+        summary: "attempts to break out, programs over a stage, kills of a commit, a soak",
+        help: jail::HELP,
+        run: jail::run,
     },
     Verb {
         name: "layers",

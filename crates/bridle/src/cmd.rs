@@ -7,6 +7,7 @@ mod confirm;
 mod conform;
 mod grant;
 mod init;
+pub(crate) mod jail;
 mod lisp;
 mod memory;
 mod org;
@@ -62,6 +63,7 @@ pub(crate) fn run(command: Command) -> Result<Exit, Failure> {
         Command::Sexp(args) => text::sexp(&args),
         Command::Init(args) => init::run(args),
         Command::Org(verb) => org::run(&verb),
+        Command::Sandbox(verb) => jail::run(&verb),
         Command::Lisp(args) => lisp::run(&args),
         Command::Memory(verb) => memory::run(verb),
         Command::Undo(args) => memory::undo(args),

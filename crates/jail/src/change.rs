@@ -175,7 +175,13 @@ pub(crate) fn compute(stage: &Stage) -> Result<ChangeSet, JailError> {
     let ChangeContext { contents, mut found, conflicts, skipped, .. } = context;
     found.sort_by(|one, other| one.path.cmp(&other.path));
     name_renames(&mut found);
-    Ok(ChangeSet { project: stage.project().to_owned(), contents, changes: found, conflicts, skipped })
+    Ok(ChangeSet {
+        project: stage.project().to_owned(),
+        contents,
+        changes: found,
+        conflicts,
+        skipped,
+    })
 }
 
 /// Compares a copy with what it was when it was made.

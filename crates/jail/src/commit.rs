@@ -195,7 +195,8 @@ impl CommitJournal {
         at_point: &mut dyn FnMut(CommitPoint),
     ) -> Result<CommitOutcome, CommitError> {
         let folder = self.folder_of(id);
-        let unusable = |reason: &str| CommitError::Unusable { id: id.0.clone(), reason: reason.into() };
+        let unusable =
+            |reason: &str| CommitError::Unusable { id: id.0.clone(), reason: reason.into() };
         let old = JournalRecord::read(&folder).map_err(|reason| unusable(&reason))?;
         if !folder.join(journal::FINISHED).exists() {
             return Err(unusable("it was not finished"));

@@ -9,8 +9,8 @@ use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 
 use rustix::net::{
-    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage,
-    SendFlags,
+    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
+    SendAncillaryMessage, SendFlags,
 };
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -149,8 +149,12 @@ impl ControlChannel {
                 let mut ancillary = SendAncillaryBuffer::new(&mut space);
                 ancillary.push(SendAncillaryMessage::ScmRights(&files));
                 let parts = [IoSlice::new(&length)];
-                let sent =
-                    rustix::net::sendmsg(&self.stream, &parts, &mut ancillary, SendFlags::NOSIGNAL)?;
+                let sent = rustix::net::sendmsg(
+                    &self.stream,
+                    &parts,
+                    &mut ancillary,
+                    SendFlags::NOSIGNAL,
+                )?;
                 self.stream.write_all(&length[sent..])?;
             }
         }

@@ -1,5 +1,6 @@
 //! The three layers and what each promises, as data: `doctor`, outcomes and questions print it, and
-//! a run that demands a promise is refused where it is not held. `docs/sandbox.md` has the prose.
+//! a run that demands a promise is refused where it is not held. `docs/sandbox.md` has the prose. One
+//! function is long: it has an arm for each promise.
 
 use std::fmt;
 
@@ -101,7 +102,9 @@ impl JailPromise {
             JailPromise::MetadataConfined => {
                 "names, modes and times of other files cannot be seen or changed"
             }
-            JailPromise::WritesStaged => "changes of the project wait for a yes, whatever path is used",
+            JailPromise::WritesStaged => {
+                "changes of the project wait for a yes, whatever path is used"
+            }
             JailPromise::PathsKept => "the project has its usual path inside",
             JailPromise::ProcessesHidden => "other programs cannot be seen or traced",
             JailPromise::SignalsConfined => "other programs cannot be sent signals",
@@ -244,7 +247,8 @@ fn judge(
     };
     // A daemon of root makes the namespaces itself, and then gives its rights away.
     let apart = facts.namespaces && layer != JailLayer::Copy;
-    let with_namespaces = |mechanism, reason| if apart { (true, mechanism) } else { (false, reason) };
+    let with_namespaces =
+        |mechanism, reason| if apart { (true, mechanism) } else { (false, reason) };
     let scoped = facts.landlock_abi >= 6;
     match promise {
         JailPromise::ReadsConfined | JailPromise::WritesConfined => (true, "Landlock"),
@@ -257,9 +261,7 @@ fn judge(
             JailLayer::Root if apart => (true, "copy at the same path"),
             _ => (true, "the project itself is not writable; a command that names its path fails"),
         },
-        JailPromise::PathsKept => {
-            with_namespaces("mount namespace", "the stage is another folder")
-        }
+        JailPromise::PathsKept => with_namespaces("mount namespace", "the stage is another folder"),
         JailPromise::ProcessesHidden => match layer {
             JailLayer::Root if !apart => (true, "another uid, and no tracing"),
             _ => with_namespaces("pid namespace", "programs of the same user are seen in /proc"),
@@ -277,9 +279,10 @@ fn judge(
             "network namespace with a proxy as its only door",
             "Landlock knows ports, not hosts",
         ),
-        JailPromise::LocalSocketsClosed => {
-            (true, if apart { "namespaces, overlay over read folders" } else { "filter of system calls" })
-        }
+        JailPromise::LocalSocketsClosed => (
+            true,
+            if apart { "namespaces, overlay over read folders" } else { "filter of system calls" },
+        ),
         JailPromise::TerminalClosed => (true, "session of its own, filter of system calls"),
         JailPromise::KernelDoorsClosed => (true, "filter of system calls"),
         JailPromise::RightsFixed => (true, "no-new-privs"),

@@ -10,12 +10,12 @@ mod probe;
 mod spec;
 
 mod control;
-mod spawn;
 #[cfg(target_os = "linux")]
 mod helper;
 #[cfg(not(target_os = "linux"))]
 #[path = "helper_missing.rs"]
 mod helper;
+mod spawn;
 
 mod change;
 mod commit;
@@ -31,15 +31,17 @@ pub use change::{
     ChangeFacts, ChangeKind, ChangeSet, FileChange, LaterRun, PathConflict, TextDiff,
 };
 pub use commit::{
-    CommitError, CommitId, CommitJournal, CommitOutcome, CommitPoint, PreparedCommit, RecoveredCommit,
-    RecoveryVerdict,
+    CommitError, CommitId, CommitJournal, CommitOutcome, CommitPoint, PreparedCommit,
+    RecoveredCommit, RecoveryVerdict,
 };
 pub use error::JailError;
 pub use helper::run_helper;
 pub use layer::{JailCapabilities, JailLayer, JailPromise, KernelFacts, PromiseState};
 pub use probe::HelperProgram;
 pub use proxy::{HostProxy, HostRefusal, HostRule, RefusalReason};
-pub use script::{CommandRisk, ScriptCommand, ScriptError, ScriptReading, ScriptWord, read_argv, read_script};
+pub use script::{
+    CommandRisk, ScriptCommand, ScriptError, ScriptReading, ScriptWord, read_argv, read_script,
+};
 pub use sealed::{SealKey, SealedSecrets, SecretError, SecretValue};
 pub use secret_scan::{SecretFinding, SecretKind, find_secrets};
 pub use spawn::{Jail, JailEnd, JailOutcome, JailedChild, OutputPiece, OutputStream};

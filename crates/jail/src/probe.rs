@@ -48,7 +48,9 @@ pub(crate) fn probe(helper: &HelperProgram, scratch: &Path) -> Result<JailCapabi
     started.child.wait().map_err(JailError::Channel)?;
     match answer {
         Some((HelperReport::Probed(facts), _)) => Ok(JailCapabilities::from_facts(facts)),
-        _ => Err(JailError::Channel(std::io::Error::other("the helper gave no answer to the probe"))),
+        _ => {
+            Err(JailError::Channel(std::io::Error::other("the helper gave no answer to the probe")))
+        }
     }
 }
 
@@ -58,7 +60,10 @@ pub(crate) fn probe(helper: &HelperProgram, scratch: &Path) -> Result<JailCapabi
 ///
 /// Never fails where there is no Linux.
 #[cfg(not(target_os = "linux"))]
-pub(crate) fn probe(_helper: &HelperProgram, _scratch: &Path) -> Result<JailCapabilities, JailError> {
+pub(crate) fn probe(
+    _helper: &HelperProgram,
+    _scratch: &Path,
+) -> Result<JailCapabilities, JailError> {
     let reasons = vec!["the jail is built from what Linux has".to_owned()];
     Ok(JailCapabilities::from_facts(crate::layer::KernelFacts { reasons, ..Default::default() }))
 }

@@ -161,10 +161,8 @@ impl ProxyShared {
 fn accept_all(listener: &TcpListener, stopped: &UnixStream, shared: &Arc<ProxyShared>) {
     let mut connection = 0;
     loop {
-        let mut polled = [
-            PollFd::new(stopped, PollFlags::IN),
-            PollFd::new(listener, PollFlags::IN),
-        ];
+        let mut polled =
+            [PollFd::new(stopped, PollFlags::IN), PollFd::new(listener, PollFlags::IN)];
         match poll(&mut polled, None) {
             Err(rustix::io::Errno::INTR) => continue,
             Err(_) => return,

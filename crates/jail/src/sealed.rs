@@ -169,7 +169,12 @@ impl SealedSecrets {
         let Some(sealed) = sealed else {
             let salt = random::<SALT_BYTES>()?;
             let key = derive(key, &salt, KeyFile::MayBeMade)?;
-            return Ok(SealedSecrets { path: path.to_owned(), key, salt, entries: BTreeMap::new() });
+            return Ok(SealedSecrets {
+                path: path.to_owned(),
+                key,
+                salt,
+                entries: BTreeMap::new(),
+            });
         };
         let header = MAGIC.len() + SALT_BYTES + NONCE_BYTES;
         if sealed.len() < header || sealed[..MAGIC.len()] != *MAGIC {
@@ -188,7 +193,8 @@ impl SealedSecrets {
             .map_err(|_| SecretError::NotOpened)?;
         let rows: BTreeMap<String, SecretRow> =
             serde_json::from_slice(&plain).map_err(|_| SecretError::NotOpened)?;
-        let entries = rows.into_iter().map(entry).collect::<Option<_>>().ok_or(SecretError::NotOpened)?;
+        let entries =
+            rows.into_iter().map(entry).collect::<Option<_>>().ok_or(SecretError::NotOpened)?;
         Ok(SealedSecrets { path: path.to_owned(), key, salt, entries })
     }
 
@@ -203,18 +209,29 @@ impl SealedSecrets {
     ///
     /// A name that is no name, an empty or too large secret, no host, or a failing write is refused; the
     /// file then is as before.
-    pub fn set(&mut self, name: &str, value: SecretValue, hosts: Vec<HostRule>) -> Result<(), SecretError> {
+    pub fn set(
+        &mut self,
+        name: &str,
+        value: SecretValue,
+        hosts: Vec<HostRule>,
+    ) -> Result<(), SecretError> {
         let is_name = !name.is_empty()
             && name.len() <= MAX_NAME_BYTES
             && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte));
         if !is_name {
-            return Err(SecretError::Invalid(format!("a name has 1 to {MAX_NAME_BYTES} of `a-z A-Z 0-9 - _ .`")));
+            return Err(SecretError::Invalid(format!(
+                "a name has 1 to {MAX_NAME_BYTES} of `a-z A-Z 0-9 - _ .`"
+            )));
         }
         if value.0.is_empty() || value.0.len() > MAX_SECRET_BYTES {
-            return Err(SecretError::Invalid(format!("a secret has 1 to {MAX_SECRET_BYTES} bytes")));
+            return Err(SecretError::Invalid(format!(
+                "a secret has 1 to {MAX_SECRET_BYTES} bytes"
+            )));
         }
         if hosts.is_empty() {
-            return Err(SecretError::Invalid("name at least one host that it may be sent to".into()));
+            return Err(SecretError::Invalid(
+                "name at least one host that it may be sent to".into(),
+            ));
         }
         let old = self.entries.insert(name.to_owned(), SecretEntry { hosts, value });
         self.write().inspect_err(|_| match old {

@@ -76,7 +76,8 @@ const FORMATS: &[(SecretKind, &str)] = &[
 ];
 
 static FORMAT_RULES: LazyLock<Vec<(SecretKind, Regex)>> = LazyLock::new(|| {
-    let compile = |text: &str| Regex::new(&format!("(?-u){text}")).expect("a rule of ours compiles");
+    let compile =
+        |text: &str| Regex::new(&format!("(?-u){text}")).expect("a rule of ours compiles");
     FORMATS.iter().map(|(kind, text)| (*kind, compile(text))).collect()
 });
 
@@ -86,7 +87,8 @@ static URL_PASSWORD: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 static ASSIGNMENT: LazyLock<Regex> = LazyLock::new(|| {
-    let names = "password|passwd|secret|token|api_?key|access_?key|private_?key|credentials?|auth_?key";
+    let names =
+        "password|passwd|secret|token|api_?key|access_?key|private_?key|credentials?|auth_?key";
     Regex::new(&format!(
         r#"(?i-u)[a-z0-9_.-]{{0,40}}(?:{names})[a-z0-9_-]{{0,20}}['"]?\s{{0,3}}(?::=|=>|=|:)\s{{0,3}}(?:"([^"\r\n]{{8,200}})"|'([^'\r\n]{{8,200}})'|([^\s'"`,;]{{8,200}}))"#
     ))
@@ -138,7 +140,9 @@ pub fn find_secrets(path: &Path, text: &[u8]) -> Vec<SecretFinding> {
 pub(crate) fn is_env_file(path: &Path) -> bool {
     let name = path.file_name().map(|name| name.to_string_lossy().to_lowercase());
     name.is_some_and(|name| {
-        name == ".env" || (name.starts_with(".env.") && !name.ends_with(".example")) || name.ends_with(".env")
+        name == ".env"
+            || (name.starts_with(".env.") && !name.ends_with(".example"))
+            || name.ends_with(".env")
     })
 }
 
@@ -147,8 +151,17 @@ fn is_placeholder(value: &[u8]) -> bool {
     let lower = value.to_ascii_lowercase();
     let has = |word: &[u8]| lower.windows(word.len()).any(|window| window == word);
     let marks: [&[u8]; 11] = [
-        b"example", b"changeme", b"your", b"xxxx", b"placeholder", b"password", b"secret", b"dummy",
-        b"redacted", b"****", b"....",
+        b"example",
+        b"changeme",
+        b"your",
+        b"xxxx",
+        b"placeholder",
+        b"password",
+        b"secret",
+        b"dummy",
+        b"redacted",
+        b"****",
+        b"....",
     ];
     let first = value.first().copied().unwrap_or(b'$');
     matches!(first, b'$' | b'<' | b'{' | b'%') || marks.iter().any(|mark| has(mark))
@@ -174,7 +187,9 @@ fn looks_secret(value: &[u8], is_code: bool) -> bool {
         has(u8::is_ascii_punctuation),
     ];
     let mixed = classes.iter().filter(|it| **it).count() >= 2 && classes[2];
-    mixed && !value.contains(&b' ') && spread_bits(value) >= MIN_SPREAD_BITS.min(max_spread(value.len()))
+    mixed
+        && !value.contains(&b' ')
+        && spread_bits(value) >= MIN_SPREAD_BITS.min(max_spread(value.len()))
 }
 
 /// Spread that even a random value of this length does not much exceed.

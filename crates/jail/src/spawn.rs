@@ -129,9 +129,10 @@ impl Jail {
     #[cfg(target_os = "linux")]
     pub fn spawn(&self, spec: &JailSpec, stage: Option<&Stage>) -> Result<JailedChild, JailError> {
         spec.check()?;
-        let layer = self.capabilities.layer.ok_or_else(|| JailError::NoLayer {
-            missing: self.capabilities.missing(),
-        })?;
+        let layer = self
+            .capabilities
+            .layer
+            .ok_or_else(|| JailError::NoLayer { missing: self.capabilities.missing() })?;
         for &promise in &spec.demands {
             self.require(layer, promise)?;
         }
@@ -151,7 +152,11 @@ impl Jail {
     ///
     /// Always.
     #[cfg(not(target_os = "linux"))]
-    pub fn spawn(&self, _spec: &JailSpec, _stage: Option<&Stage>) -> Result<JailedChild, JailError> {
+    pub fn spawn(
+        &self,
+        _spec: &JailSpec,
+        _stage: Option<&Stage>,
+    ) -> Result<JailedChild, JailError> {
         Err(JailError::NoLayer { missing: self.capabilities.missing() })
     }
 

@@ -156,7 +156,9 @@ impl JailSpec {
         let has_nul =
             |word: &OsString| std::os::unix::ffi::OsStrExt::as_bytes(word.as_os_str()).contains(&0);
         if argv.len() > MAX_ARGUMENTS || bytes > MAX_ARGUMENT_BYTES {
-            return invalid(format!("arguments are above {MAX_ARGUMENTS} or {MAX_ARGUMENT_BYTES} bytes"));
+            return invalid(format!(
+                "arguments are above {MAX_ARGUMENTS} or {MAX_ARGUMENT_BYTES} bytes"
+            ));
         }
         if argv.iter().any(has_nul) || self.env.iter().any(|(k, v)| has_nul(k) || has_nul(v)) {
             return invalid("a NUL byte in an argument or a variable".into());
@@ -177,7 +179,10 @@ impl JailSpec {
         }
         for path in roots.into_iter().flatten().chain([&self.cwd]) {
             if !is_plain(path) {
-                return invalid(format!("`{}` is not an absolute path without `..`", path.display()));
+                return invalid(format!(
+                    "`{}` is not an absolute path without `..`",
+                    path.display()
+                ));
             }
         }
         Ok(())

@@ -279,7 +279,10 @@ pub(crate) fn walk(
             };
             count += 1;
             if count > MAX_ENTRIES {
-                return Err(JailError::TooLarge { what: "number of files", limit: MAX_ENTRIES as u64 });
+                return Err(JailError::TooLarge {
+                    what: "number of files",
+                    limit: MAX_ENTRIES as u64,
+                });
             }
             visit(&relative, &metadata)?;
             if metadata.is_dir() {
@@ -387,7 +390,8 @@ fn copy_contents(source: &File, target: &File) -> io::Result<()> {
 }
 
 pub(crate) fn set_mode(path: &Path, mode: u32) -> Result<(), JailError> {
-    fs::set_permissions(path, fs::Permissions::from_mode(mode)).map_err(JailError::io("set mode of", path))
+    fs::set_permissions(path, fs::Permissions::from_mode(mode))
+        .map_err(JailError::io("set mode of", path))
 }
 
 fn set_times(path: &Path, metadata: &Metadata) -> Result<(), JailError> {

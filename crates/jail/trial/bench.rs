@@ -19,7 +19,8 @@ fn lay_files(project: &Path) -> Result<(), String> {
         let path = project.join(format!("d{folder}"));
         fs::create_dir(&path).map_err(text)?;
         for file in 0..20 {
-            fs::write(path.join(format!("f{file}")), format!("{folder} {file}\n").repeat(20)).map_err(text)?;
+            fs::write(path.join(format!("f{file}")), format!("{folder} {file}\n").repeat(20))
+                .map_err(text)?;
         }
     }
     Ok(())
@@ -33,14 +34,23 @@ fn lay_bytes(project: &Path, mib: usize) -> Result<(), String> {
     Ok(())
 }
 
-fn measure(name: &str, rounds: usize, lay: &dyn Fn(&Path) -> Result<(), String>) -> Result<(), String> {
+fn measure(
+    name: &str,
+    rounds: usize,
+    lay: &dyn Fn(&Path) -> Result<(), String>,
+) -> Result<(), String> {
     let world = World::new("bench")?;
     lay(&world.project())?;
     let layer = world.jail.capabilities().layer.ok_or("no layer")?;
     let [mut bare, mut jailed, mut begun, mut ran, mut seen] = [const { Vec::new() }; 5];
     for _ in 0..rounds {
         let start = Instant::now();
-        let status = Command::new("/bin/sh").args(["-c", "echo x >/dev/null"]).current_dir(world.project()).stdout(Stdio::null()).status().map_err(text)?;
+        let status = Command::new("/bin/sh")
+            .args(["-c", "echo x >/dev/null"])
+            .current_dir(world.project())
+            .stdout(Stdio::null())
+            .status()
+            .map_err(text)?;
         bare.push(start.elapsed());
         if !status.success() {
             return Err("sh fails".into());
@@ -67,7 +77,11 @@ fn measure(name: &str, rounds: usize, lay: &dyn Fn(&Path) -> Result<(), String>)
     };
     println!(
         "bench: layer {layer}, {name}, p50 in ms: bare {:.1}, jail {:.1}, stage begun {:.1}, run in it {:.1}, all with the change set {:.1}",
-        p50(bare), p50(jailed), p50(begun), p50(ran), p50(seen)
+        p50(bare),
+        p50(jailed),
+        p50(begun),
+        p50(ran),
+        p50(seen)
     );
     Ok(())
 }

@@ -10,7 +10,7 @@ use std::process::Command;
 use bridle_jail::{CommitJournal, RecoveryVerdict, Stage, StageId};
 use rustix::process::Signal;
 
-use crate::world::{World, essence, text};
+use crate::world::{FileEssence, World, essence, text};
 
 pub(crate) fn run(_words: &[&str]) -> Result<(), String> {
     let (mut finished, mut rolled_back, mut points) = (0, 0, 0);
@@ -24,7 +24,9 @@ pub(crate) fn run(_words: &[&str]) -> Result<(), String> {
         one_round(point, Meanwhile::UserSaves)?;
         points = point;
     }
-    println!("crash: a commit killed at {points} points: {finished} finished, {rolled_back} rolled back; as many with a user who saves meanwhile, no byte lost");
+    println!(
+        "crash: a commit killed at {points} points: {finished} finished, {rolled_back} rolled back; as many with a user who saves meanwhile, no byte lost"
+    );
     if finished == 0 || rolled_back == 0 { Err("both ends were expected".into()) } else { Ok(()) }
 }
 
@@ -64,7 +66,11 @@ fn one_round(point: usize, meanwhile: Meanwhile) -> Result<Option<RecoveryVerdic
         .status()
         .map_err(text)?;
     if status.success() {
-        return if essence(&world.project())? == wanted { Ok(None) } else { Err("a whole commit is not what was shown".into()) };
+        return if essence(&world.project())? == wanted {
+            Ok(None)
+        } else {
+            Err("a whole commit is not what was shown".into())
+        };
     }
     if meanwhile == Meanwhile::UserSaves {
         let _ = fs::set_permissions(world.path("project/ro"), fs::Permissions::from_mode(0o755));
@@ -78,7 +84,11 @@ fn one_round(point: usize, meanwhile: Meanwhile) -> Result<Option<RecoveryVerdic
     }
     if meanwhile == Meanwhile::UserSaves {
         let saved = fs::read_to_string(world.path("project/a")).map_err(text)?;
-        return if saved == "typed by the user\n" { Ok(Some(RecoveryVerdict::RolledBack)) } else { Err(format!("point {point}: the user's bytes are lost: {saved}")) };
+        return if saved == "typed by the user\n" {
+            Ok(Some(RecoveryVerdict::RolledBack))
+        } else {
+            Err(format!("point {point}: the user's bytes are lost: {saved}"))
+        };
     }
     let now = essence(&world.project())?;
     // Without a verdict the end was marked before the kill.
@@ -87,17 +97,19 @@ fn one_round(point: usize, meanwhile: Meanwhile) -> Result<Option<RecoveryVerdic
     if now == *wanted && recovered.iter().all(|it| it.conflicts.is_empty()) {
         return Ok(Some(verdict));
     }
-    let differing: Vec<_> = now.iter().filter(|(path, it)| wanted.get(*path) != Some(it)).map(|it| it.0).collect();
+    let differing: Vec<_> =
+        now.iter().filter(|(path, it)| wanted.get(*path) != Some(it)).map(|it| it.0).collect();
     let missing: Vec<_> = wanted.keys().filter(|path| !now.contains_key(*path)).collect();
     Err(format!("point {point}: {recovered:?}, differing {differing:?}, missing {missing:?}"))
 }
 
 /// What the same script makes of an unstaged copy.
-fn expected(world: &World) -> Result<std::collections::BTreeMap<std::path::PathBuf, (u32, Vec<u8>, u64)>, String> {
+fn expected(world: &World) -> Result<FileEssence, String> {
     let copy = world.path("unstaged");
     fs::create_dir(&copy).map_err(text)?;
     lay(&copy)?;
-    let status = Command::new("sh").args(["-c", CHANGE]).current_dir(&copy).status().map_err(text)?;
+    let status =
+        Command::new("sh").args(["-c", CHANGE]).current_dir(&copy).status().map_err(text)?;
     if !status.success() {
         return Err("the change fails without a stage, too".into());
     }

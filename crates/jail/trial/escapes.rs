@@ -1,6 +1,6 @@
 //! Attempts to break out, each a small program in the jail: what it must not reach is laid out beside
 //! the project, and a success says `ESCAPED`. What *copy* cannot stop is in the table, by name; the
-//! table is held to it in both directions.
+//! table is held to it in both directions. One attempt is long: request, run, look.
 
 mod table;
 
@@ -30,7 +30,10 @@ pub(crate) fn run(words: &[&str]) -> Result<(), String> {
     let world = World::new("escapes")?;
     let layer = world.jail.capabilities().layer.ok_or("no layer is in force")?;
     if words.contains(&"--full") && layer != JailLayer::Full {
-        return Err(format!("expected layer full, got {layer}: {:?}", world.jail.capabilities().facts));
+        return Err(format!(
+            "expected layer full, got {layer}: {:?}",
+            world.jail.capabilities().facts
+        ));
     }
     let bait = Bait::lay(&world)?;
     controls(&world, &bait, layer)?;
@@ -38,7 +41,9 @@ pub(crate) fn run(words: &[&str]) -> Result<(), String> {
     let (before, project) = laid()?;
     let (mut closed, mut open, mut wrong) = (0, Vec::new(), Vec::new());
     for attempt in attempts() {
-        if only.is_some_and(|it| **it != *attempt.name) || (attempt.needs_x86 && !cfg!(target_arch = "x86_64")) {
+        if only.is_some_and(|it| **it != *attempt.name)
+            || (attempt.needs_x86 && !cfg!(target_arch = "x86_64"))
+        {
             continue;
         }
         let escaped = try_one(&world, &bait, &attempt, layer, is_verbose)?;
@@ -57,9 +62,17 @@ pub(crate) fn run(words: &[&str]) -> Result<(), String> {
     if project_after != project {
         wrong.push("the project differs although every stage was refused".into());
     }
-    let touched: Vec<_> = before.iter().filter(|(path, it)| after.get(*path).is_none_or(|now| now.content != it.content)).collect();
+    let touched: Vec<_> = before
+        .iter()
+        .filter(|(path, it)| after.get(*path).is_none_or(|now| now.content != it.content))
+        .collect();
     if !touched.is_empty() || after.len() != before.len() {
-        wrong.push(format!("files outside differ: {} touched, {} before, {} after", touched.len(), before.len(), after.len()));
+        wrong.push(format!(
+            "files outside differ: {} touched, {} before, {} after",
+            touched.len(),
+            before.len(),
+            after.len()
+        ));
     }
     println!("escapes: layer {layer}, {closed} attempts closed, {} not covered", open.len());
     for name in &open {
@@ -93,14 +106,27 @@ impl Bait {
         for folder in ["skills", "readable/deep", ".ssh"] {
             fs::create_dir_all(outside.join(folder)).map_err(text)?;
         }
-        for file in ["secret", "policy.org", "skills/mine.org", "record.db", "token", "settings.toml", ".ssh/id_ed25519", ".bashrc", "readable/.env", "readable/deep/key"] {
+        for file in [
+            "secret",
+            "policy.org",
+            "skills/mine.org",
+            "record.db",
+            "token",
+            "settings.toml",
+            ".ssh/id_ed25519",
+            ".bashrc",
+            "readable/.env",
+            "readable/deep/key",
+        ] {
             fs::write(outside.join(file), format!("{CANARY} {file}\n")).map_err(text)?;
         }
         fs::write(outside.join("readable/open"), "open\n").map_err(text)?;
         fs::write(world.project().join("file"), "project\n").map_err(text)?;
-        std::os::unix::fs::symlink(outside.join("secret"), world.project().join("link")).map_err(text)?;
+        std::os::unix::fs::symlink(outside.join("secret"), world.project().join("link"))
+            .map_err(text)?;
         std::os::unix::fs::symlink(&outside, world.project().join("folder-link")).map_err(text)?;
-        fs::set_permissions(outside.join("secret"), fs::Permissions::from_mode(0o600)).map_err(text)?;
+        fs::set_permissions(outside.join("secret"), fs::Permissions::from_mode(0o600))
+            .map_err(text)?;
         let abstract_name = format!("bridle-bait-{}", std::process::id());
         let address = SocketAddr::from_abstract_name(&abstract_name).map_err(text)?;
         let inherited = fs::File::open(outside.join("secret")).map_err(text)?;
@@ -123,7 +149,10 @@ impl Bait {
         })
     }
 
-    fn variables(&self, world: &World) -> Result<BTreeMap<std::ffi::OsString, std::ffi::OsString>, String> {
+    fn variables(
+        &self,
+        world: &World,
+    ) -> Result<BTreeMap<std::ffi::OsString, std::ffi::OsString>, String> {
         let pairs = [
             ("OUT", world.path("outside").display().to_string()),
             ("BASE", world.path("").display().to_string()),
@@ -146,7 +175,13 @@ impl Bait {
     }
 }
 
-fn try_one(world: &World, bait: &Bait, attempt: &Attempt, layer: JailLayer, is_verbose: bool) -> Result<bool, String> {
+fn try_one(
+    world: &World,
+    bait: &Bait,
+    attempt: &Attempt,
+    layer: JailLayer,
+    is_verbose: bool,
+) -> Result<bool, String> {
     let stage = world.stage()?;
     let mut spec = world.script(&attempt.script);
     spec.env = bait.variables(world)?;
@@ -160,7 +195,11 @@ fn try_one(world: &World, bait: &Bait, attempt: &Attempt, layer: JailLayer, is_v
             spec.demands = vec![JailPromise::HostsByName];
         }
         Grant::Hosts => {
-            let rules = [format!("granted.example:{port}"), format!("localhost:{port}"), "*.wild.example".into()];
+            let rules = [
+                format!("granted.example:{port}"),
+                format!("localhost:{port}"),
+                "*.wild.example".into(),
+            ];
             let rules: Result<Vec<_>, _> = rules.iter().map(|it| HostRule::parse(it)).collect();
             spec.network = NetworkGrant::Hosts(rules?);
         }
@@ -174,18 +213,28 @@ fn try_one(world: &World, bait: &Bait, attempt: &Attempt, layer: JailLayer, is_v
         Err(_) if attempt.grant == Grant::Hosts => String::new(),
         Err(error) => return Err(format!("{}: {}", attempt.name, text(error))),
         Ok(child) => {
-            let (outcome, [out, err]) = child.wait_with_output().map_err(|error| format!("{}: {}", attempt.name, text(error)))?;
+            let (outcome, [out, err]) = child
+                .wait_with_output()
+                .map_err(|error| format!("{}: {}", attempt.name, text(error)))?;
             let all = [out, err].concat();
             let shown = String::from_utf8_lossy(&all).into_owned();
             if is_verbose {
-                println!("{}: {:?} {:?}", attempt.name, outcome.end, shown.chars().take(300).collect::<String>());
+                println!(
+                    "{}: {:?} {:?}",
+                    attempt.name,
+                    outcome.end,
+                    shown.chars().take(300).collect::<String>()
+                );
             }
             shown
         }
     };
     let visited = bait.was_visited();
     stage.discard().map_err(text)?;
-    Ok(output.contains("ESCAPED") || output.contains(CANARY) || visited || left_over(MARK).is_some())
+    Ok(output.contains("ESCAPED")
+        || output.contains(CANARY)
+        || visited
+        || left_over(MARK).is_some())
 }
 
 /// What must work, or else the attempts fail for the wrong reason.
@@ -214,7 +263,8 @@ fn controls(world: &World, bait: &Bait, layer: JailLayer) -> Result<(), String> 
     let stage = world.stage()?;
     let mut spec = world.script("perl -MIO::Socket::INET -e '($h,$p)=$ENV{http_proxy}=~m{//(.*):(\\d+)}; $s=IO::Socket::INET->new(PeerAddr=>$h,PeerPort=>$p) or die; print $s \"CONNECT localhost:$ENV{PORT} HTTP/1.1\\r\\n\\r\\n\"; print scalar <$s>;'");
     spec.env = bait.variables(world)?;
-    spec.network = NetworkGrant::Hosts(vec![HostRule::parse(&format!("localhost:{port}+private"))?]);
+    spec.network =
+        NetworkGrant::Hosts(vec![HostRule::parse(&format!("localhost:{port}+private"))?]);
     let (outcome, output) = world.run(&spec, Some(&stage))?;
     if !output.contains("200") || !bait.was_visited() {
         return Err(format!("a granted host is not reached: {outcome:?} {output}"));
@@ -228,7 +278,9 @@ pub(crate) fn left_over(mark: &str) -> Option<String> {
     for _ in 0..50 {
         let found = fs::read_dir("/proc").into_iter().flatten().flatten().find_map(|entry| {
             let line = fs::read_to_string(entry.path().join("cmdline")).ok()?;
-            line.split('\0').any(|word| word == mark).then(|| format!("{} {line}", entry.path().display()))
+            line.split('\0')
+                .any(|word| word == mark)
+                .then(|| format!("{} {line}", entry.path().display()))
         });
         found.as_ref()?;
         std::thread::sleep(Duration::from_millis(20));

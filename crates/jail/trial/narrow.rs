@@ -25,7 +25,13 @@ pub(crate) fn run(words: &[&str]) -> Result<(), String> {
 fn narrow() -> Result<(), seccompiler::Error> {
     let namespaces = u64::from((0x7c02_0000_u32) | 0x0200_0000);
     let mut rules: BTreeMap<i64, Vec<SeccompRule>> = BTreeMap::new();
-    for call in [libc::SYS_unshare, libc::SYS_mount, libc::SYS_umount2, libc::SYS_setns, libc::SYS_pivot_root] {
+    for call in [
+        libc::SYS_unshare,
+        libc::SYS_mount,
+        libc::SYS_umount2,
+        libc::SYS_setns,
+        libc::SYS_pivot_root,
+    ] {
         rules.insert(call, Vec::new());
     }
     // One rule for each bit: any of them is refused.

@@ -39,7 +39,8 @@ pub(crate) fn run(words: &[&str]) -> Result<(), String> {
          resident {resident} -> {resident_now} KiB, {stages} stages and {folders} folders left, orphans: {}",
         orphan.as_deref().unwrap_or("none")
     );
-    let is_clean = orphan.is_none() && descriptors_now <= descriptors && stages == 0 && folders == 0;
+    let is_clean =
+        orphan.is_none() && descriptors_now <= descriptors && stages == 0 && folders == 0;
     // A tenth, and what an allocator keeps of a small process.
     let is_small = resident_now <= resident + resident / 10 + 1024;
     if is_clean && is_small { Ok(()) } else { Err("something is left".into()) }
@@ -47,7 +48,10 @@ pub(crate) fn run(words: &[&str]) -> Result<(), String> {
 
 fn one_run(world: &World) -> Result<(), String> {
     let stage = world.stage()?;
-    let (outcome, output) = world.run(&world.script("echo x > made; setsid sleep 31337 >/dev/null 2>&1 & echo done"), Some(&stage))?;
+    let (outcome, output) = world.run(
+        &world.script("echo x > made; setsid sleep 31337 >/dev/null 2>&1 & echo done"),
+        Some(&stage),
+    )?;
     if outcome.end != JailEnd::Exited(0) || !output.contains("done") {
         return Err(format!("a run ended as {outcome:?}: {output}"));
     }
@@ -56,7 +60,8 @@ fn one_run(world: &World) -> Result<(), String> {
 
 fn one_cancel(world: &World) -> Result<(), String> {
     let stage = world.stage()?;
-    let spec = world.script("sleep 31337 & setsid sleep 31337 & echo ready; trap '' TERM; sleep 31337");
+    let spec =
+        world.script("sleep 31337 & setsid sleep 31337 & echo ready; trap '' TERM; sleep 31337");
     let child = world.jail.spawn(&spec, Some(&stage)).map_err(text)?;
     if child.next_piece(Duration::from_secs(20)).is_none() {
         return Err("a run does not begin".into());
@@ -86,18 +91,25 @@ fn one_kill(world: &World) -> Result<(), String> {
     if let Some(orphan) = left_over(MARK) {
         return Err(format!("after a kill of the daemon: {orphan}"));
     }
-    let jail = bridle_jail::Jail::new(bridle_jail::HelperProgram::own(), base.join("scratch")).map_err(text)?;
+    let jail = bridle_jail::Jail::new(bridle_jail::HelperProgram::own(), base.join("scratch"))
+        .map_err(text)?;
     drop(jail);
     bridle_jail::Stage::sweep(&base.join("stages"), Duration::ZERO).map_err(text)?;
-    let left = fs::read_dir(base.join("stages")).map_err(text)?.count() + fs::read_dir(base.join("scratch")).map_err(text)?.count();
-    if left == 0 { Ok(()) } else { Err(format!("{left} folders are left after a kill of the daemon")) }
+    let left = fs::read_dir(base.join("stages")).map_err(text)?.count()
+        + fs::read_dir(base.join("scratch")).map_err(text)?.count();
+    if left == 0 {
+        Ok(())
+    } else {
+        Err(format!("{left} folders are left after a kill of the daemon"))
+    }
 }
 
 /// The daemon that is killed.
 pub(crate) fn daemon(words: &[&str]) -> Result<(), String> {
     let base = std::path::Path::new(words.first().ok_or("BASE")?);
     fs::create_dir_all(base.join("project")).map_err(text)?;
-    let jail = bridle_jail::Jail::new(bridle_jail::HelperProgram::own(), base.join("scratch")).map_err(text)?;
+    let jail = bridle_jail::Jail::new(bridle_jail::HelperProgram::own(), base.join("scratch"))
+        .map_err(text)?;
     let stage = bridle_jail::Stage::begin(&bridle_jail::StageOptions {
         project: base.join("project"),
         stages: base.join("stages"),
@@ -107,7 +119,10 @@ pub(crate) fn daemon(words: &[&str]) -> Result<(), String> {
     })
     .map_err(text)?;
     let script = "sleep 31337 & setsid sleep 31337 & echo ready; sleep 31337";
-    let spec = bridle_jail::JailSpec::new(bridle_jail::JailCommand::Script(script.into()), base.join("project"));
+    let spec = bridle_jail::JailSpec::new(
+        bridle_jail::JailCommand::Script(script.into()),
+        base.join("project"),
+    );
     let child = jail.spawn(&spec, Some(&stage)).map_err(text)?;
     let piece = child.next_piece(Duration::from_secs(20)).ok_or("the program does not begin")?;
     print!("{}", String::from_utf8_lossy(&piece.bytes));

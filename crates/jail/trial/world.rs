@@ -111,7 +111,13 @@ impl Drop for World {
 /// Removes a folder, also when parts of it have no rights.
 pub(crate) fn bridle_remove(folder: &Path) -> std::io::Result<()> {
     if folder.exists() {
-        drop(Command::new("chmod").args(["-R", "u+rwx"]).arg(folder).stderr(std::process::Stdio::null()).status());
+        drop(
+            Command::new("chmod")
+                .args(["-R", "u+rwx"])
+                .arg(folder)
+                .stderr(std::process::Stdio::null())
+                .status(),
+        );
         fs::remove_dir_all(folder)?;
     }
     Ok(())
@@ -168,11 +174,17 @@ pub(crate) fn listing(root: &Path) -> Result<BTreeMap<PathBuf, Listed>, String> 
     Ok(found)
 }
 
+/// Mode, contents and number of links, by path.
+pub(crate) type FileEssence = BTreeMap<PathBuf, (u32, Vec<u8>, u64)>;
+
 /// Modes, contents and links: what a commit and its undo must agree on.
-pub(crate) fn essence(root: &Path) -> Result<BTreeMap<PathBuf, (u32, Vec<u8>, u64)>, String> {
+pub(crate) fn essence(root: &Path) -> Result<FileEssence, String> {
     let list = listing(root)?;
     let links = |it: &Listed| if it.mode & 0o170_000 == 0o100_000 { it.links } else { 0 };
-    Ok(list.into_iter().map(|(path, it)| (path, (it.mode, it.content.clone(), links(&it)))).collect())
+    Ok(list
+        .into_iter()
+        .map(|(path, it)| (path, (it.mode, it.content.clone(), links(&it))))
+        .collect())
 }
 
 /// Value of an option `--name N`.

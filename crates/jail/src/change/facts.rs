@@ -4,8 +4,8 @@ use std::fs;
 
 use serde::{Deserialize, Serialize};
 
-use super::later::{LaterRun, later_run};
 use super::ChangeSet;
+use super::later::{LaterRun, later_run};
 use crate::error::JailError;
 use crate::secret_scan::{SecretFinding, find_secrets};
 use crate::tree::{PathState, path_text};

@@ -115,11 +115,14 @@ fn by_place(path: &Path) -> Option<&'static str> {
     });
     by_folder
         .or_else(|| NAMES.iter().find(|(it, _)| *it == name).map(|(_, occasion)| *occasion))
-        .or_else(|| ENDINGS.iter().find(|(it, _)| name.ends_with(it)).map(|(_, occasion)| *occasion))
+        .or_else(|| {
+            ENDINGS.iter().find(|(it, _)| name.ends_with(it)).map(|(_, occasion)| *occasion)
+        })
 }
 
 fn newly_executable(change: &FileChange) -> Option<&'static str> {
-    let can_run = |state: &PathState| matches!(state, PathState::File { mode, .. } if mode & 0o111 != 0);
+    let can_run =
+        |state: &PathState| matches!(state, PathState::File { mode, .. } if mode & 0o111 != 0);
     let is_new = can_run(&change.after) && !can_run(&change.before);
     is_new.then_some("when somebody starts it: newly executable")
 }

@@ -39,7 +39,8 @@ pub(super) fn collect(context: &mut ChangeContext<'_>) -> Result<(), JailError> 
     }
     for path in &present {
         // A file where a folder was takes all that was in the folder along.
-        let was_folder = context.stage.base().get(path).is_some_and(|it| it.kind == EntryKind::Folder);
+        let was_folder =
+            context.stage.base().get(path).is_some_and(|it| it.kind == EntryKind::Folder);
         if was_folder && !fs::symlink_metadata(upper.join(path)).is_ok_and(|it| it.is_dir()) {
             gone.extend(entries_below(context, path));
         }

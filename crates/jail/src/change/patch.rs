@@ -4,9 +4,7 @@
 use std::fs;
 use std::path::Path;
 
-use imara_diff::{
-    Algorithm, BasicLineDiffPrinter, Diff, InternedInput, UnifiedDiffConfig,
-};
+use imara_diff::{Algorithm, BasicLineDiffPrinter, Diff, InternedInput, UnifiedDiffConfig};
 
 use super::{ChangeSet, FileChange};
 use crate::error::JailError;
@@ -43,7 +41,8 @@ impl ChangeSet {
         if !is_file(&change.before) && !is_file(&change.after) {
             return Ok(TextDiff::Note(note(change)));
         }
-        let (old_name, new_name) = (side_name("a", change, &change.before), side_name("b", change, &change.after));
+        let (old_name, new_name) =
+            (side_name("a", change, &change.before), side_name("b", change, &change.after));
         match (old, new) {
             (Side::Text(old), Side::Text(new)) => {
                 let modes = mode_note(change);
@@ -81,7 +80,10 @@ impl ChangeSet {
         let (files, bytes, folders) = self.ignored_summary();
         if files > 0 {
             let names: Vec<String> = folders.iter().map(|it| it.display().to_string()).collect();
-            out.push_str(&format!("ignored by git: {files} changes, {bytes} bytes in {}\n", names.join(", ")));
+            out.push_str(&format!(
+                "ignored by git: {files} changes, {bytes} bytes in {}\n",
+                names.join(", ")
+            ));
         }
         Ok(out)
     }

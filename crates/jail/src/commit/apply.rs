@@ -69,7 +69,10 @@ impl<'j> Applier<'j> {
     }
 
     /// Lays all new files ready, in the file system of the project, and syncs them.
-    pub(super) fn make_ready(&self, at_point: &mut dyn FnMut(CommitPoint)) -> Result<(), JailError> {
+    pub(super) fn make_ready(
+        &self,
+        at_point: &mut dyn FnMut(CommitPoint),
+    ) -> Result<(), JailError> {
         crate::stage::make_private_folder(&self.workshop)?;
         for (index, entry) in self.record.entries.iter().enumerate() {
             if needs_file(entry) && fs::symlink_metadata(self.ready(index)).is_err() {
@@ -85,7 +88,9 @@ impl<'j> Applier<'j> {
     fn lay_ready(&self, index: usize, entry: &JournalEntry) -> Result<(), JailError> {
         let path = self.ready(index);
         match &entry.after {
-            PathState::Link { target } => symlink(target, &path).map_err(JailError::io("make link", &path)),
+            PathState::Link { target } => {
+                symlink(target, &path).map_err(JailError::io("make link", &path))
+            }
             PathState::File { hash, mode, .. } => {
                 let file = tree::copy_file(&journal::blob_of(self.folder, hash), &path)?;
                 drop(file);
@@ -123,7 +128,9 @@ impl<'j> Applier<'j> {
         self.refuse_links(&entry.path)?;
         match (&entry.before, &entry.after) {
             (PathState::Folder { .. }, PathState::Absent) => remove_folder(&path),
-            (PathState::Absent, PathState::Folder { mode }) => self.make_folder(&path, *mode, &entry.path),
+            (PathState::Absent, PathState::Folder { mode }) => {
+                self.make_folder(&path, *mode, &entry.path)
+            }
             (PathState::Folder { .. }, PathState::Folder { mode }) => {
                 if PathState::read(&path)? != entry.before {
                     return Err(changed());
@@ -150,7 +157,9 @@ impl<'j> Applier<'j> {
         for part in relative.parent().into_iter().flat_map(Path::components) {
             path.push(part);
             if fs::symlink_metadata(&path).is_ok_and(|it| !it.is_dir()) {
-                return Err(StepFault::Conflict("a folder on the way is something else now".into()));
+                return Err(StepFault::Conflict(
+                    "a folder on the way is something else now".into(),
+                ));
             }
         }
         Ok(())
@@ -173,7 +182,10 @@ impl<'j> Applier<'j> {
     }
 
     /// Gives new folders the modes that they were not filled with.
-    pub(super) fn finish_modes(&self, at_point: &mut dyn FnMut(CommitPoint)) -> Result<(), JailError> {
+    pub(super) fn finish_modes(
+        &self,
+        at_point: &mut dyn FnMut(CommitPoint),
+    ) -> Result<(), JailError> {
         for entry in self.record.entries.iter().rev() {
             if let (PathState::Absent, PathState::Folder { mode }) = (&entry.before, &entry.after)
                 && mode & 0o700 != 0o700
@@ -275,8 +287,10 @@ impl<'j> Applier<'j> {
             if now == entry.after || is_undone_by_another(&inverse, entry, &now) {
                 continue;
             }
-            let is_half_made = matches!((&entry.before, &now), (PathState::Folder { .. }, PathState::Folder { .. }))
-                && entry.after == PathState::Absent;
+            let is_half_made = matches!(
+                (&entry.before, &now),
+                (PathState::Folder { .. }, PathState::Folder { .. })
+            ) && entry.after == PathState::Absent;
             let result = if now == entry.before || is_half_made {
                 back.step(index, entry, &mut |_| {})
             } else {
@@ -357,7 +371,10 @@ fn in_folder(path: &Path, step: &dyn Fn() -> io::Result<()>) -> io::Result<()> {
     let (Err(error), Some(parent)) = (&first, path.parent()) else { return first };
     let Ok(metadata) = fs::symlink_metadata(parent) else { return first };
     let mode = metadata.permissions().mode() & 0o7777;
-    if error.kind() != io::ErrorKind::PermissionDenied || !metadata.is_dir() || mode & 0o300 == 0o300 {
+    if error.kind() != io::ErrorKind::PermissionDenied
+        || !metadata.is_dir()
+        || mode & 0o300 == 0o300
+    {
         return first;
     }
     fs::set_permissions(parent, fs::Permissions::from_mode(mode | 0o700))?;

@@ -53,6 +53,7 @@ impl JournalEntry {
 }
 
 /// Where contents come from when they are kept.
+#[derive(Clone, Copy)]
 pub(super) enum BlobSource<'s> {
     /// Project and stage: contents before and after are at the entry's path.
     Trees([&'s Path; 2]),
@@ -73,7 +74,11 @@ pub(super) struct JournalRecord {
 }
 
 impl JournalRecord {
-    pub(super) fn new(project: &Path, entries: Vec<JournalEntry>, undoes: Option<CommitId>) -> Self {
+    pub(super) fn new(
+        project: &Path,
+        entries: Vec<JournalEntry>,
+        undoes: Option<CommitId>,
+    ) -> Self {
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         let mut seed = [0_u8; 8];
         // The time alone makes it unique for all but two commits in one nanosecond.
@@ -130,7 +135,8 @@ impl JournalRecord {
                 reason = Some("changed since by somebody else");
             } else if matches!(after, PathState::Folder { .. }) && self.is_new(path) {
                 let entries = fs::read_dir(self.project.join(path)).into_iter().flatten().flatten();
-                let is_ours = |name: std::ffi::OsString| last.contains_key(path.join(name).as_path());
+                let is_ours =
+                    |name: std::ffi::OsString| last.contains_key(path.join(name).as_path());
                 let has_more = entries.into_iter().any(|entry| !is_ours(entry.file_name()));
                 reason = has_more.then_some("has files that were made since by somebody else");
             }
@@ -204,11 +210,8 @@ fn in_order(mut entries: Vec<JournalEntry>) -> Vec<JournalEntry> {
         _ => 1,
     };
     entries.sort_by(|one, other| {
-        let by_path = if phase(one) == 1 {
-            one.path.cmp(&other.path)
-        } else {
-            other.path.cmp(&one.path)
-        };
+        let by_path =
+            if phase(one) == 1 { one.path.cmp(&other.path) } else { other.path.cmp(&one.path) };
         phase(one).cmp(&phase(other)).then(by_path)
     });
     entries

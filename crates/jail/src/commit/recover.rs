@@ -59,7 +59,8 @@ fn recover_one(folder: &Path, id: &CommitId) -> Result<Option<RecoveredCommit>, 
     let record = JournalRecord::read(folder)
         .map_err(|reason| CommitError::Unusable { id: id.0.clone(), reason })?;
     let applier = Applier::new(folder, &record, id);
-    let is_ended = [journal::FINISHED, journal::ROLLED_BACK].iter().any(|it| folder.join(it).exists());
+    let is_ended =
+        [journal::FINISHED, journal::ROLLED_BACK].iter().any(|it| folder.join(it).exists());
     if is_ended {
         tree::remove_tree(applier.workshop())?;
         return Ok(None);
@@ -117,7 +118,11 @@ fn progress_of(record: &JournalRecord, entry: &JournalEntry) -> Result<StepProgr
     })
 }
 
-fn finish(applier: &Applier<'_>, record: &JournalRecord, states: &[StepProgress]) -> Result<(), StepFault> {
+fn finish(
+    applier: &Applier<'_>,
+    record: &JournalRecord,
+    states: &[StepProgress],
+) -> Result<(), StepFault> {
     applier.make_ready(&mut |_| {})?;
     for (index, entry) in record.entries.iter().enumerate() {
         if states[index] == StepProgress::Pending {
@@ -129,7 +134,10 @@ fn finish(applier: &Applier<'_>, record: &JournalRecord, states: &[StepProgress]
 
 /// Puts back what was taken out by an exchange and turned out to be somebody else's bytes: the crash
 /// came between the two.
-fn give_back(applier: &Applier<'_>, record: &JournalRecord) -> Result<Vec<PathConflict>, CommitError> {
+fn give_back(
+    applier: &Applier<'_>,
+    record: &JournalRecord,
+) -> Result<Vec<PathConflict>, CommitError> {
     let mut conflicts = Vec::new();
     for (index, entry) in record.entries.iter().enumerate() {
         let aside = applier.workshop().join(index.to_string());
@@ -142,7 +150,8 @@ fn give_back(applier: &Applier<'_>, record: &JournalRecord) -> Result<Vec<PathCo
         let path = record.project.join(&entry.path);
         let now = PathState::read(&path)?;
         if is_known {
-            if state == entry.before && now == PathState::Absent && entry.after != PathState::Absent {
+            if state == entry.before && now == PathState::Absent && entry.after != PathState::Absent
+            {
                 continue;
             }
             if state == entry.before {

@@ -159,7 +159,12 @@ fn socket_chain(
         SocketRule::Tcp => {
             let stream = || {
                 let operator = SeccompCmpOp::MaskedEq(TYPE_MASK);
-                SeccompCondition::new(1, SeccompCmpArgLen::Dword, operator, as_word(libc::SOCK_STREAM))
+                SeccompCondition::new(
+                    1,
+                    SeccompCmpArgLen::Dword,
+                    operator,
+                    as_word(libc::SOCK_STREAM),
+                )
             };
             // Protocol 0 or TCP: MPTCP and SCTP are streams, too, that Landlock does not know.
             let tcp = as_word(libc::IPPROTO_TCP);

@@ -88,10 +88,10 @@ fn start(line: &mut ControlChannel, plan: &RunPlan, stdin: OwnedFd) -> Result<u8
     limit(plan)?;
     rights::give_up(plan.identity)?;
     // The change of identity takes the signal of the supervisor's death away.
-    rustix::process::set_parent_process_death_signal(Some(Signal::KILL)).map_err(at("death signal"))?;
+    rustix::process::set_parent_process_death_signal(Some(Signal::KILL))
+        .map_err(at("death signal"))?;
     rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable).map_err(at("dumps"))?;
-    std::env::set_current_dir(&plan.cwd)
-        .map_err(at(format!("folder `{}`", plan.cwd.display())))?;
+    std::env::set_current_dir(&plan.cwd).map_err(at(format!("folder `{}`", plan.cwd.display())))?;
     let program = look_up(&plan.argv[0], &env);
     restrict::confine(plan)?;
     filter::install(plan.sockets)?;
@@ -102,12 +102,13 @@ fn start(line: &mut ControlChannel, plan: &RunPlan, stdin: OwnedFd) -> Result<u8
         return Ok(REPORTED);
     };
     let mut command = Command::new(program);
-    command.arg0(&plan.argv[0]).args(&plan.argv[1..]).env_clear().envs(env).stdin(Stdio::from(stdin));
-    if plan.view.is_some() {
-        Ok(stay(line, command))
-    } else {
-        Ok(give_way(line, command))
-    }
+    command
+        .arg0(&plan.argv[0])
+        .args(&plan.argv[1..])
+        .env_clear()
+        .envs(env)
+        .stdin(Stdio::from(stdin));
+    if plan.view.is_some() { Ok(stay(line, command)) } else { Ok(give_way(line, command)) }
 }
 
 /// A listener in the namespace of the run, whose descriptor goes out to the proxy.
@@ -117,7 +118,8 @@ fn listen(line: &mut ControlChannel) -> Result<Vec<(OsString, OsString)>, SetupF
     let address = listener.local_addr().map_err(at(step))?;
     line.send(&HelperReport::Listening, Some(listener.as_fd())).map_err(at(step))?;
     let url = OsString::from(format!("http://{address}"));
-    let names = ["http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "all_proxy"];
+    let names =
+        ["http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "all_proxy"];
     let mut env: Vec<_> = names.iter().map(|name| (name.into(), url.clone())).collect();
     for name in ["no_proxy", "NO_PROXY"] {
         env.push((name.into(), "localhost,127.0.0.1,::1".into()));

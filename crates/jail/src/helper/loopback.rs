@@ -1,6 +1,8 @@
 //! The loopback of a new network namespace, which begins switched off: one message to the kernel.
 
-use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, send, socket_with};
+use rustix::net::{
+    AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, send, socket_with,
+};
 
 use super::{SetupFault, at};
 
@@ -26,8 +28,8 @@ fn message() -> Vec<u8> {
 
 pub(super) fn switch_on() -> Result<(), SetupFault> {
     let step = "loopback";
-    let socket =
-        socket_with(AddressFamily::NETLINK, SocketType::RAW, SocketFlags::CLOEXEC, None).map_err(at(step))?;
+    let socket = socket_with(AddressFamily::NETLINK, SocketType::RAW, SocketFlags::CLOEXEC, None)
+        .map_err(at(step))?;
     send(&socket, &message(), SendFlags::empty()).map_err(at(step))?;
     let mut answer = [0_u8; 1024];
     let (_, length) = recv(&socket, &mut answer, RecvFlags::empty()).map_err(at(step))?;

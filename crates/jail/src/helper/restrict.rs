@@ -17,7 +17,7 @@ pub(super) fn probe() -> u32 {
     let created = Ruleset::default()
         .handle_access(AccessFs::from_all(ABI::V1))
         .and_then(Ruleset::create)
-        .and_then(|rules| rules.restrict_self());
+        .and_then(landlock::RulesetCreated::restrict_self);
     match created.map(|status| status.landlock) {
         Ok(LandlockStatus::Available { effective_abi, kernel_abi }) => {
             let known = effective_abi as i32;
@@ -68,7 +68,8 @@ fn rule_of(
     abi: ABI,
 ) -> Result<Option<PathBeneath<PathFd>>, SetupFault> {
     let Ok(opened) = PathFd::new(path) else { return Ok(None) };
-    let stat = rustix::fs::fstat(&opened).map_err(at(format!("Landlock on `{}`", path.display())))?;
+    let stat =
+        rustix::fs::fstat(&opened).map_err(at(format!("Landlock on `{}`", path.display())))?;
     let is_folder = FileType::from_raw_mode(stat.st_mode).is_dir();
     let access = if is_folder { access } else { access & AccessFs::from_file(abi) };
     Ok(Some(PathBeneath::new(opened, access)))

@@ -18,9 +18,8 @@ use crate::control::{ControlChannel, HelperOrder, HelperReport, RunEnd, RunPlan}
 use crate::layer::KernelFacts;
 
 pub(super) fn run(mut line: ControlChannel) -> u8 {
-    let (order, stdin) = match line.receive::<HelperOrder>() {
-        Ok(Some(received)) => received,
-        _ => return super::BROKEN_LINE,
+    let Ok(Some((order, stdin))) = line.receive::<HelperOrder>() else {
+        return super::BROKEN_LINE;
     };
     let report = match order {
         HelperOrder::Probe { scratch } => HelperReport::Probed(probe(scratch.as_ref())),
@@ -37,7 +36,8 @@ pub(super) fn run(mut line: ControlChannel) -> u8 {
 
 /// Tries everything, the irreversible last: this process ends anyway.
 fn probe(scratch: &std::path::Path) -> KernelFacts {
-    let mut facts = KernelFacts { root: rustix::process::geteuid().is_root(), ..Default::default() };
+    let mut facts =
+        KernelFacts { root: rustix::process::geteuid().is_root(), ..Default::default() };
     let mut note = |what: &str, result: Result<(), SetupFault>| match result {
         Ok(()) => true,
         Err(fault) => {
@@ -67,7 +67,8 @@ fn supervise(
     let stdin = stdin.ok_or_else(|| at("stdin")("no descriptor came with the order"))?;
     let deadline = Instant::now() + Duration::from_millis(plan.deadline_ms);
     // Whatever a program leaves behind comes to us, and so can be ended.
-    rustix::process::set_child_subreaper(Some(rustix::process::getpid())).map_err(at("subreaper"))?;
+    rustix::process::set_child_subreaper(Some(rustix::process::getpid()))
+        .map_err(at("subreaper"))?;
     if let Some(view) = &plan.view {
         enter_namespaces(view.user_namespace)?;
     }
@@ -140,9 +141,8 @@ impl SupervisedRun<'_> {
 
     /// Takes one report of the inner helper, which is inside the jail and may lie. `false` at its end.
     fn hand_on(&mut self, told: &mut Option<RunEnd>) -> Result<bool, SetupFault> {
-        let received = match self.inner.receive::<HelperReport>() {
-            Ok(Some(received)) => received,
-            Ok(None) | Err(_) => return Ok(false),
+        let Ok(Some(received)) = self.inner.receive::<HelperReport>() else {
+            return Ok(false);
         };
         match received {
             (HelperReport::Refused { step, reason }, _) => Err(SetupFault { step, reason }),

@@ -28,7 +28,8 @@ pub(super) fn enter(plan: &ViewPlan) -> Result<(), SetupFault> {
     rustix::mount::mount_change("/", private).map_err(at("private mounts"))?;
     let options = CString::new(ROOT_OPTIONS).map_err(at("new root"))?;
     let flags = MountFlags::NOSUID | MountFlags::NODEV;
-    rustix::mount::mount("tmpfs", &plan.base, "tmpfs", flags, options.as_c_str()).map_err(at("new root"))?;
+    rustix::mount::mount("tmpfs", &plan.base, "tmpfs", flags, options.as_c_str())
+        .map_err(at("new root"))?;
     // From here on every path is relative to the new root: no option of a mount has a path of users.
     std::env::set_current_dir(&plan.base).map_err(at("new root"))?;
     make_folder(WORKSHOP.as_ref())?;
@@ -101,7 +102,8 @@ fn tighten(place: &Path, writable: bool) -> Result<(), SetupFault> {
 /// Read-only overlay without an upper layer: its sockets and pipes lead nowhere. Folders that the
 /// kernel does not take as a layer (mounts below them) are refused, not shown as they are.
 fn inert(source: &OsStr, target: &OsStr, index: usize) -> Result<(), SetupFault> {
-    let stat = rustix::fs::stat(source).map_err(at(format!("read folder `{}`", source.display())))?;
+    let stat =
+        rustix::fs::stat(source).map_err(at(format!("read folder `{}`", source.display())))?;
     if !FileType::from_raw_mode(stat.st_mode).is_dir() {
         let kind = FileType::from_raw_mode(stat.st_mode);
         return match kind {
@@ -157,7 +159,9 @@ fn mask(target: &OsStr, index: usize) -> Result<(), SetupFault> {
         FileType::Symlink => {
             return Err(at(step())("it is a symbolic link: name what it leads to"));
         }
-        FileType::Directory => fs::DirBuilder::new().mode(0).create(&cover).map_err(at(step()))?,
+        FileType::Directory => {
+            fs::DirBuilder::new().mode(0o000).create(&cover).map_err(at(step()))?;
+        }
         _ => drop(new_file(&cover, 0).map_err(at(step()))?),
     }
     rustix::mount::mount_bind(&cover, &place).map_err(at(step()))?;
@@ -179,7 +183,8 @@ fn devices() -> Result<(), SetupFault> {
     }
     make_folder("dev/shm".as_ref())?;
     let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
-    rustix::mount::mount("tmpfs", "dev/shm", "tmpfs", flags, c"size=256m,mode=1777").map_err(at("dev/shm"))
+    rustix::mount::mount("tmpfs", "dev/shm", "tmpfs", flags, c"size=256m,mode=1777")
+        .map_err(at("dev/shm"))
 }
 
 fn workshop(index: usize, name: &str) -> PathBuf {

@@ -97,7 +97,9 @@ pub(super) fn normalize(host: &str) -> Option<String> {
             && label.len() <= 63
             && !label.starts_with('-')
             && !label.ends_with('-')
-            && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_')
+            && label
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_')
     };
     let is_name = host.len() <= MAX_HOST_BYTES && host.split('.').all(is_label);
     (is_name && !is_address_literal(&host)).then_some(host)

@@ -21,8 +21,15 @@ const IDLE_TIMEOUT: Duration = Duration::from_secs(300);
 
 /// Headers between program and proxy, which are not handed on.
 const OWN_HEADERS: [&str; 9] = [
-    "host", "connection", "keep-alive", "proxy-connection", "proxy-authorization", "proxy-authenticate",
-    "te", "trailer", "upgrade",
+    "host",
+    "connection",
+    "keep-alive",
+    "proxy-connection",
+    "proxy-authorization",
+    "proxy-authenticate",
+    "te",
+    "trailer",
+    "upgrade",
 ];
 
 /// Request that was understood.
@@ -54,7 +61,8 @@ pub(super) fn serve(
         Ok(addresses) => addresses,
         Err(RefusalOrFailure::Refused(reason)) => {
             shared.refuse(&request.host, request.port, reason);
-            let text = format!("bridle: `{}:{}` is refused: {reason:?}", request.host, request.port);
+            let text =
+                format!("bridle: `{}:{}` is refused: {reason:?}", request.host, request.port);
             return answer(&mut program, "403 Forbidden", &text);
         }
         Err(RefusalOrFailure::Failed) => {
@@ -98,7 +106,8 @@ fn judge(host: &str, port: u16, shared: &ProxyShared) -> Result<Vec<SocketAddr>,
     if granted.iter().any(|rule| rule.allows_private()) {
         return Ok(all);
     }
-    let public: Vec<SocketAddr> = all.into_iter().filter(|it| !is_private(plain(it.ip()))).collect();
+    let public: Vec<SocketAddr> =
+        all.into_iter().filter(|it| !is_private(plain(it.ip()))).collect();
     if public.is_empty() { Err(Refused(RefusalReason::PrivateAddress)) } else { Ok(public) }
 }
 
@@ -160,7 +169,9 @@ fn understand(
     let (host, port) = split_port(authority).ok_or("bridle: no host in the URL")?;
     let port = port.unwrap_or(80);
     let path = if path.starts_with('/') { path.to_owned() } else { format!("/{path}") };
-    let mut head = format!("{method} {path} HTTP/1.1\r\nHost: {authority}\r\nConnection: close\r\n").into_bytes();
+    let mut head =
+        format!("{method} {path} HTTP/1.1\r\nHost: {authority}\r\nConnection: close\r\n")
+            .into_bytes();
     for header in parsed.headers.iter() {
         if !OWN_HEADERS.iter().any(|own| header.name.eq_ignore_ascii_case(own)) {
             head.extend(header.name.as_bytes());

@@ -49,10 +49,25 @@ fn ask(proxy: SocketAddr, request: &str) -> String {
 fn granted_hosts_are_reached_and_others_told() {
     let target = mirror();
     let port = target.port();
-    let (proxy, address) = proxy(&[&format!("local.test:{port}+private"), &format!("near.test:{port}")], target);
-    let plain = ask(address, &format!("GET http://local.test:{port}/a?b HTTP/1.1\r\nHost: evil.test\r\nProxy-Authorization: x\r\nX: y\r\n\r\n"));
-    assert!(plain.contains("GET /a?b HTTP/1.1\r\n") && plain.contains(&format!("Host: local.test:{port}\r\n")), "{plain}");
-    assert!(!plain.contains("evil.test") && !plain.contains("Proxy-Authorization") && plain.contains("X: y"), "{plain}");
+    let (proxy, address) =
+        proxy(&[&format!("local.test:{port}+private"), &format!("near.test:{port}")], target);
+    let plain = ask(
+        address,
+        &format!(
+            "GET http://local.test:{port}/a?b HTTP/1.1\r\nHost: evil.test\r\nProxy-Authorization: x\r\nX: y\r\n\r\n"
+        ),
+    );
+    assert!(
+        plain.contains("GET /a?b HTTP/1.1\r\n")
+            && plain.contains(&format!("Host: local.test:{port}\r\n")),
+        "{plain}"
+    );
+    assert!(
+        !plain.contains("evil.test")
+            && !plain.contains("Proxy-Authorization")
+            && plain.contains("X: y"),
+        "{plain}"
+    );
     let tunnel = ask(address, &format!("CONNECT LOCAL.test.:{port} HTTP/1.1\r\n\r\nhello"));
     assert!(tunnel.contains("200 Connection established") && tunnel.ends_with("hello"), "{tunnel}");
     for (request, is_malformed) in [
@@ -67,7 +82,9 @@ fn granted_hosts_are_reached_and_others_told() {
         assert!(answer.starts_with(&format!("HTTP/1.1 {expect}")), "{request}: {answer}");
     }
     let refused = proxy.stop();
-    let has = |host: &str, port: u16, reason| refused.contains(&HostRefusal { host: host.into(), port, reason });
+    let has = |host: &str, port: u16, reason| {
+        refused.contains(&HostRefusal { host: host.into(), port, reason })
+    };
     assert!(has("near.test", port, RefusalReason::PrivateAddress), "{refused:?}");
     assert!(has("other.test", 443, RefusalReason::NotGranted), "{refused:?}");
     assert!(has("127.0.0.1", port, RefusalReason::AddressLiteral), "{refused:?}");
@@ -75,7 +92,8 @@ fn granted_hosts_are_reached_and_others_told() {
 
 #[test]
 fn rules_match_by_label() {
-    let allows = |rule: &str, host: &str, port: u16| HostRule::parse(rule).expect(rule).allows(host, port);
+    let allows =
+        |rule: &str, host: &str, port: u16| HostRule::parse(rule).expect(rule).allows(host, port);
     for (rule, host, port, expect) in [
         ("example.org", "example.org", 443, true),
         ("example.org", "EXAMPLE.org.", 80, true),
@@ -93,7 +111,21 @@ fn rules_match_by_label() {
     ] {
         assert_eq!(allows(rule, host, port), expect, "{rule} {host}:{port}");
     }
-    for bad in ["", "*", "*.org", "127.0.0.1", "127.1", "[::1]", "a b", "x:0", "x:y", "0x7f.1", "2130706433", "-a.org", "a..b"] {
+    for bad in [
+        "",
+        "*",
+        "*.org",
+        "127.0.0.1",
+        "127.1",
+        "[::1]",
+        "a b",
+        "x:0",
+        "x:y",
+        "0x7f.1",
+        "2130706433",
+        "-a.org",
+        "a..b",
+    ] {
         assert!(HostRule::parse(bad).is_err(), "{bad}");
     }
     let text = "*.example.org:8443+private";
@@ -102,19 +134,49 @@ fn rules_match_by_label() {
 
 #[test]
 fn addresses_are_known_in_every_notation() {
-    for literal in ["1.2.3.4", "127.1", "2130706433", "0x7f000001", "0177.0.0.1", "::1", "[::1]", "fe80::1%eth0", "1.2.3.4."] {
+    for literal in [
+        "1.2.3.4",
+        "127.1",
+        "2130706433",
+        "0x7f000001",
+        "0177.0.0.1",
+        "::1",
+        "[::1]",
+        "fe80::1%eth0",
+        "1.2.3.4.",
+    ] {
         assert!(is_address_literal(literal), "{literal}");
     }
     for name in ["example.org", "1.example.org", "0x7f.example", "a1"] {
         assert!(!is_address_literal(name), "{name}");
     }
     for private in [
-        "127.0.0.1", "10.1.2.3", "172.16.0.1", "192.168.1.1", "169.254.169.254", "100.64.0.1", "0.0.0.0", "255.255.255.255", "224.0.0.1",
-        "198.18.0.1", "::1", "::", "fc00::1", "fe80::1", "ff02::1", "::ffff:127.0.0.1", "::127.0.0.1", "64:ff9b::7f00:1", "2002:7f00:1::", "2001:db8::1",
+        "127.0.0.1",
+        "10.1.2.3",
+        "172.16.0.1",
+        "192.168.1.1",
+        "169.254.169.254",
+        "100.64.0.1",
+        "0.0.0.0",
+        "255.255.255.255",
+        "224.0.0.1",
+        "198.18.0.1",
+        "::1",
+        "::",
+        "fc00::1",
+        "fe80::1",
+        "ff02::1",
+        "::ffff:127.0.0.1",
+        "::127.0.0.1",
+        "64:ff9b::7f00:1",
+        "2002:7f00:1::",
+        "2001:db8::1",
     ] {
         assert!(is_private(private.parse().expect(private)), "{private}");
     }
-    for public in ["1.1.1.1", "8.8.8.8", "172.32.0.1", "100.128.0.1", "2606:4700::1111", "64:ff9b::808:808"] {
+    for public in
+        ["1.1.1.1", "8.8.8.8", "172.32.0.1", "100.128.0.1", "2606:4700::1111", "64:ff9b::808:808"]
+    {
         assert!(!is_private(public.parse().expect(public)), "{public}");
     }
 }

@@ -142,8 +142,18 @@ const COMMAND_OPTIONS: &[(&str, &[&str])] = &[
 
 /// Git subcommands and aliases that run commands.
 const GIT_RUNNING: [&str; 12] = [
-    "bisect", "submodule", "filter-branch", "difftool", "mergetool", "rebase", "hook", "daemon", "instaweb",
-    "send-email", "credential", "config",
+    "bisect",
+    "submodule",
+    "filter-branch",
+    "difftool",
+    "mergetool",
+    "rebase",
+    "hook",
+    "daemon",
+    "instaweb",
+    "send-email",
+    "credential",
+    "config",
 ];
 
 /// Variables that make programs load or run something.
@@ -173,8 +183,10 @@ pub(super) fn runs_code(variable: &str) -> bool {
 /// Risks of a program with its arguments.
 pub(super) fn risks(name: &str, argv: &[ScriptWord]) -> Vec<CommandRisk> {
     let mut found = Vec::new();
-    let plain = name.trim_end_matches(|character: char| character.is_ascii_digit() || character == '.');
-    let is_one_of = |list: &[&str]| list.contains(&name) || (plain != name && list.contains(&plain));
+    let plain =
+        name.trim_end_matches(|character: char| character.is_ascii_digit() || character == '.');
+    let is_one_of =
+        |list: &[&str]| list.contains(&name) || (plain != name && list.contains(&plain));
     if is_one_of(INTERPRETERS) && !is_question(argv) {
         found.push(CommandRisk::Interpreter);
     }
@@ -184,7 +196,9 @@ pub(super) fn risks(name: &str, argv: &[ScriptWord]) -> Vec<CommandRisk> {
     if is_one_of(REMOTE) {
         found.push(CommandRisk::Remote);
     }
-    if ["su", "sudo", "doas", "login", "newgrp", "passwd", "chsh", "mount", "umount"].contains(&name) {
+    if ["su", "sudo", "doas", "login", "newgrp", "passwd", "chsh", "mount", "umount"]
+        .contains(&name)
+    {
         found.push(CommandRisk::GainsRights);
     }
     let options = COMMAND_OPTIONS.iter().find(|(it, _)| *it == name).map_or(&[][..], |(_, it)| it);
@@ -192,7 +206,9 @@ pub(super) fn risks(name: &str, argv: &[ScriptWord]) -> Vec<CommandRisk> {
         let Some(text) = word.text() else {
             // What is not known may be an option, too.
             if !options.is_empty() {
-                found.push(CommandRisk::RunsCommand("arguments that are only known when it runs".into()));
+                found.push(CommandRisk::RunsCommand(
+                    "arguments that are only known when it runs".into(),
+                ));
             }
             continue;
         };
@@ -216,15 +232,24 @@ fn special(name: &str, argv: &[ScriptWord]) -> Option<CommandRisk> {
         "sed" => {
             let runs = |text: &&&str| {
                 let bare = text.trim_end_matches(['g', 'p', 'i', 'I']);
-                bare.ends_with('e') && bare.len() > 1 && !text.starts_with('-') && bare.contains('/')
+                bare.ends_with('e')
+                    && bare.len() > 1
+                    && !text.starts_with('-')
+                    && bare.contains('/')
                     || **text == "e"
-                    || text.starts_with("1e") || text.contains(";e ") || text.contains("/e ")
-                    || text.starts_with("e ") || text.contains("w ")
+                    || text.starts_with("1e")
+                    || text.contains(";e ")
+                    || text.contains("/e ")
+                    || text.starts_with("e ")
+                    || text.contains("w ")
             };
             texts.iter().find(runs).map(|text| CommandRisk::RunsCommand(format!("sed {text}")))
         }
         "awk" | "gawk" | "mawk" | "nawk" => None,
-        "dd" => texts.iter().any(|text| text.starts_with("of=/dev/")).then_some(CommandRisk::NotUnderstood),
+        "dd" => texts
+            .iter()
+            .any(|text| text.starts_with("of=/dev/"))
+            .then_some(CommandRisk::NotUnderstood),
         _ => None,
     }
 }
@@ -245,7 +270,10 @@ fn is_option(text: &str, option: &str) -> bool {
         return name.len() > 3 && name.starts_with("--") && option.starts_with(name);
     }
     let is_letter = option.len() == 2 && option.starts_with('-');
-    is_letter && text.starts_with('-') && !text.starts_with("--") && text[1..].contains(&option[1..])
+    is_letter
+        && text.starts_with('-')
+        && !text.starts_with("--")
+        && text[1..].contains(&option[1..])
 }
 
 /// Command inside the arguments of another.
@@ -256,7 +284,9 @@ pub(super) enum InnerCommand {
 
 pub(super) fn inner_commands(name: &str, argv: &[ScriptWord]) -> Vec<InnerCommand> {
     match name {
-        "sh" | "bash" | "dash" | "zsh" | "ksh" | "ash" | "su" => inner_script(argv).into_iter().collect(),
+        "sh" | "bash" | "dash" | "zsh" | "ksh" | "ash" | "su" => {
+            inner_script(argv).into_iter().collect()
+        }
         "find" => inner_of_find(argv),
         "eval" => joined(&argv[1..]).into_iter().map(InnerCommand::Script).collect(),
         "trap" => argv.get(1).cloned().map(InnerCommand::Script).into_iter().collect(),
@@ -267,9 +297,12 @@ pub(super) fn inner_commands(name: &str, argv: &[ScriptWord]) -> Vec<InnerComman
 /// The text behind `-c`.
 fn inner_script(argv: &[ScriptWord]) -> Option<InnerCommand> {
     let place = argv.iter().position(|word| {
-        word.text().is_some_and(|text| text.starts_with('-') && !text.starts_with("--") && text.contains('c'))
+        word.text().is_some_and(|text| {
+            text.starts_with('-') && !text.starts_with("--") && text.contains('c')
+        })
     })?;
-    let text = argv[place + 1..].iter().find(|word| word.text().is_none_or(|it| !it.starts_with('-')))?;
+    let text =
+        argv[place + 1..].iter().find(|word| word.text().is_none_or(|it| !it.starts_with('-')))?;
     Some(InnerCommand::Script(text.clone()))
 }
 
@@ -277,7 +310,9 @@ fn inner_of_find(argv: &[ScriptWord]) -> Vec<InnerCommand> {
     let mut found = Vec::new();
     let mut rest = argv;
     let starts = ["-exec", "-execdir", "-ok", "-okdir"];
-    while let Some(start) = rest.iter().position(|word| word.text().is_some_and(|it| starts.contains(&it))) {
+    while let Some(start) =
+        rest.iter().position(|word| word.text().is_some_and(|it| starts.contains(&it)))
+    {
         rest = &rest[start + 1..];
         let is_end = |word: &ScriptWord| matches!(word.text(), Some(";" | "+"));
         let end = rest.iter().position(is_end).unwrap_or(rest.len());
@@ -294,5 +329,10 @@ fn joined(words: &[ScriptWord]) -> Option<ScriptWord> {
         return None;
     }
     let texts: Option<Vec<&str>> = words.iter().map(ScriptWord::text).collect();
-    Some(texts.map_or_else(|| ScriptWord::Dynamic("eval".into()), |it| ScriptWord::Static(it.join(" "))))
+    Some(
+        texts.map_or_else(
+            || ScriptWord::Dynamic("eval".into()),
+            |it| ScriptWord::Static(it.join(" ")),
+        ),
+    )
 }

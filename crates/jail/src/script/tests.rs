@@ -1,4 +1,4 @@
-//! What scripts do, read; and what must never pass as plain.
+//! What scripts do, read; and what must never pass as plain. Tables, long: a script a line.
 
 use super::{CommandRisk, ScriptError, ScriptReading, read_argv, read_script};
 
@@ -37,10 +37,36 @@ fn simple_commands_are_found() {
 #[test]
 fn what_is_known_only_later_is_dynamic() {
     for text in [
-        "$CMD x", "`which ls` x", "$(echo ls)", "ls $X", "ls *", "ls ~", "ls {a,b}", "eval 'rm x'", ". ./x", "source x",
-        "alias ls=rm; ls", "ls() { rm x; }; ls", "PATH=.:$PATH; ls", "export PATH=/x", "IFS=x; ls", "cd $X && ls",
-        "trap 'rm x' EXIT", "cat <<E\n$(rm x)\nE", "echo ${X:-$(rm x)}", "echo $((`rm x`))", "[[ -e x ]]",
-        "cat <(rm x)", "$'ls'", "exec $X", "set -- rm; \"$@\"", "command $X", "unset x", "hash -p /x ls", "> $X", "cat < $X",
+        "$CMD x",
+        "`which ls` x",
+        "$(echo ls)",
+        "ls $X",
+        "ls *",
+        "ls ~",
+        "ls {a,b}",
+        "eval 'rm x'",
+        ". ./x",
+        "source x",
+        "alias ls=rm; ls",
+        "ls() { rm x; }; ls",
+        "PATH=.:$PATH; ls",
+        "export PATH=/x",
+        "IFS=x; ls",
+        "cd $X && ls",
+        "trap 'rm x' EXIT",
+        "cat <<E\n$(rm x)\nE",
+        "echo ${X:-$(rm x)}",
+        "echo $((`rm x`))",
+        "[[ -e x ]]",
+        "cat <(rm x)",
+        "$'ls'",
+        "exec $X",
+        "set -- rm; \"$@\"",
+        "command $X",
+        "unset x",
+        "hash -p /x ls",
+        "> $X",
+        "cat < $X",
     ] {
         assert!(!read(text).is_plain(), "{text}: {:?}", read(text));
     }
@@ -65,7 +91,10 @@ fn the_folder_of_a_command_is_followed() {
     assert_eq!(folder("cd a && cd b && ls", 2), "Static(\"a/b\")");
     assert_eq!(folder("cd /a; ls", 1), "Static(\"/a\")");
     assert_eq!(folder("(cd a); ls", 1), "Static(\"\")");
-    assert!(folder("cd a || ls", 1).starts_with("Static") || folder("cd a || ls", 1).starts_with("Dynamic"));
+    assert!(
+        folder("cd a || ls", 1).starts_with("Static")
+            || folder("cd a || ls", 1).starts_with("Dynamic")
+    );
     assert!(folder("if true; then cd a; fi; ls", 2).starts_with("Dynamic"));
     assert!(folder("cd - && ls", 1).starts_with("Dynamic"));
 }
@@ -73,22 +102,73 @@ fn the_folder_of_a_command_is_followed() {
 #[test]
 fn names_that_say_too_little_have_a_risk() {
     let risky = [
-        "python3 -c 'x'", "perl x", "awk 'BEGIN{system(\"rm x\")}'", "find . -delete", "find . -exec rm {} +",
-        "git -c core.pager=x log", "git --exec-path=/x log", "git bisect run x", "git rebase -x ls",
-        "sort --compress-program=x a", "sort --compress-prog x a", "tar --checkpoint-action=exec=x -cf a b",
-        "tar -I x -cf a b", "tar --to-command=x -xf a", "ssh -o ProxyCommand=x h", "make", "npm run x", "cargo test", "pip install x",
-        "rsync -e x a b", "rg --pre x y", "man -P x ls", "split --filter=x a", "sudo ls", "su -c ls", "doas ls",
-        "./ls", "dir/git status", "LD_PRELOAD=x ls", "GIT_SSH_COMMAND=x git fetch", "env PAGER=x git log", "env PATH=. ls",
-        "xargs -I{} sh -c {}", "busybox sh -c ls", "nc -e sh h 1", "vim -c ':!ls'", "sed -f x y", "sed '1e ls' x",
-        "curl -o x http://h", "wget -O x h", "env -S 'sh -c ls'", "timeout --unknown 5 ls", "nohup bash", "parallel rm",
-        "emacs --batch --eval x", "docker run x", "systemd-run ls", "at now", "openssl s_client -engine x", "zip -TT x a b",
+        "python3 -c 'x'",
+        "perl x",
+        "awk 'BEGIN{system(\"rm x\")}'",
+        "find . -delete",
+        "find . -exec rm {} +",
+        "git -c core.pager=x log",
+        "git --exec-path=/x log",
+        "git bisect run x",
+        "git rebase -x ls",
+        "sort --compress-program=x a",
+        "sort --compress-prog x a",
+        "tar --checkpoint-action=exec=x -cf a b",
+        "tar -I x -cf a b",
+        "tar --to-command=x -xf a",
+        "ssh -o ProxyCommand=x h",
+        "make",
+        "npm run x",
+        "cargo test",
+        "pip install x",
+        "rsync -e x a b",
+        "rg --pre x y",
+        "man -P x ls",
+        "split --filter=x a",
+        "sudo ls",
+        "su -c ls",
+        "doas ls",
+        "./ls",
+        "dir/git status",
+        "LD_PRELOAD=x ls",
+        "GIT_SSH_COMMAND=x git fetch",
+        "env PAGER=x git log",
+        "env PATH=. ls",
+        "xargs -I{} sh -c {}",
+        "busybox sh -c ls",
+        "nc -e sh h 1",
+        "vim -c ':!ls'",
+        "sed -f x y",
+        "sed '1e ls' x",
+        "curl -o x http://h",
+        "wget -O x h",
+        "env -S 'sh -c ls'",
+        "timeout --unknown 5 ls",
+        "nohup bash",
+        "parallel rm",
+        "emacs --batch --eval x",
+        "docker run x",
+        "systemd-run ls",
+        "at now",
+        "openssl s_client -engine x",
+        "zip -TT x a b",
     ];
     for text in risky {
         let reading = read(text);
         assert!(reading.commands.iter().any(|it| !it.risks.is_empty()), "{text}: {reading:?}");
         assert!(!reading.is_plain(), "{text}");
     }
-    for text in ["git status", "git log --oneline -5", "sort a", "tar -cf a b", "cargo --version", "sed -n 1,3p a", "rg x", "cat a", "python3 --version"] {
+    for text in [
+        "git status",
+        "git log --oneline -5",
+        "sort a",
+        "tar -cf a b",
+        "cargo --version",
+        "sed -n 1,3p a",
+        "rg x",
+        "cat a",
+        "python3 --version",
+    ] {
         assert!(read(text).is_plain(), "{text}: {:?}", read(text));
     }
 }

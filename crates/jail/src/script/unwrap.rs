@@ -3,7 +3,9 @@
 
 use super::classify::{self, Wrapping};
 use super::word::merge;
-use super::{CommandRisk, MAX_COMMANDS, MAX_DEPTH, ScriptCommand, ScriptReading, ScriptWord, read_nested};
+use super::{
+    CommandRisk, MAX_COMMANDS, MAX_DEPTH, ScriptCommand, ScriptReading, ScriptWord, read_nested,
+};
 
 /// Folders of the system's programs: there a name means what it says.
 const SYSTEM_FOLDERS: [&str; 6] =
@@ -17,19 +19,36 @@ pub(super) fn push_command(
     folder: &ScriptWord,
     depth: usize,
 ) {
+    let (wrappers, mut risks) = strip_wrappers(&mut argv, &mut variables);
+    let name = name_with_risks(&argv, &wrappers, &mut risks);
+    let inner = name.as_deref().map(|name| classify::inner_commands(base_name(name), &argv));
+    if reading.commands.len() >= MAX_COMMANDS {
+        reading.dynamic.push("more commands than are read".into());
+        return;
+    }
+    let command =
+        ScriptCommand { program: name, argv, wrappers, folder: folder.clone(), variables, risks };
+    reading.commands.push(command);
+    push_inner(reading, inner.unwrap_or_default(), folder, depth);
+}
+
+/// Takes prefixes off; returns them with the risks that they and their variables are.
+fn strip_wrappers(
+    argv: &mut Vec<ScriptWord>,
+    variables: &mut Vec<String>,
+) -> (Vec<String>, Vec<CommandRisk>) {
     let mut wrappers = Vec::new();
     let mut risks = Vec::new();
-    loop {
-        let Some(name) = argv.first().and_then(ScriptWord::text).map(system_name) else { break };
+    while let Some(name) = argv.first().and_then(ScriptWord::text).map(system_name) {
         let Some(wrapping) = classify::wrapping(&name) else { break };
-        let inner = take_off(&wrapping, &argv, &mut variables);
+        let inner = take_off(&wrapping, argv, variables);
         if wrapping.gains_rights {
             add(&mut risks, CommandRisk::GainsRights);
         }
         match inner {
             Some(inner) if !inner.is_empty() => {
                 wrappers.push(name);
-                argv = inner;
+                *argv = inner;
             }
             Some(_) => break,
             None => {
@@ -38,34 +57,50 @@ pub(super) fn push_command(
             }
         }
     }
-    risks.extend(variables.iter().filter(|it| classify::runs_code(it)).map(|it| CommandRisk::VariableRunsCode(it.clone())));
+    risks.extend(
+        variables
+            .iter()
+            .filter(|it| classify::runs_code(it))
+            .map(|it| CommandRisk::VariableRunsCode(it.clone())),
+    );
+    (wrappers, risks)
+}
+
+/// Name of the program, and the risks of it and of its arguments.
+fn name_with_risks(
+    argv: &[ScriptWord],
+    wrappers: &[String],
+    risks: &mut Vec<CommandRisk>,
+) -> Option<String> {
     let name = match argv.first() {
         Some(ScriptWord::Static(text)) => Some(system_name(text)),
         _ => {
-            add(&mut risks, CommandRisk::DynamicProgram);
+            add(risks, CommandRisk::DynamicProgram);
             None
         }
     };
     if name.as_ref().is_some_and(|name| name.contains('/')) {
-        add(&mut risks, CommandRisk::UnusualPath);
+        add(risks, CommandRisk::UnusualPath);
     }
     if let Some(name) = &name {
         let is_fed_by_xargs = wrappers.iter().any(|it| classify::FEEDING.contains(&it.as_str()));
         if is_fed_by_xargs {
-            add(&mut risks, CommandRisk::RunsCommand("arguments from its input".into()));
+            add(risks, CommandRisk::RunsCommand("arguments from its input".into()));
         }
-        for risk in classify::risks(base_name(name), &argv) {
-            add(&mut risks, risk);
+        for risk in classify::risks(base_name(name), argv) {
+            add(risks, risk);
         }
     }
-    let inner = name.as_deref().map(|name| classify::inner_commands(base_name(name), &argv));
-    if reading.commands.len() >= MAX_COMMANDS {
-        reading.dynamic.push("more commands than are read".into());
-        return;
-    }
-    let command = ScriptCommand { program: name, argv, wrappers, folder: folder.clone(), variables, risks };
-    reading.commands.push(command);
-    let Some(inner) = inner else { return };
+    name
+}
+
+/// Reads the commands that stand in another one.
+fn push_inner(
+    reading: &mut ScriptReading,
+    inner: Vec<classify::InnerCommand>,
+    folder: &ScriptWord,
+    depth: usize,
+) {
     if depth >= MAX_DEPTH {
         if !inner.is_empty() {
             reading.dynamic.push("commands in commands, deeper than is read".into());
@@ -131,7 +166,8 @@ fn take_off(
         let takes_value = wrapping.with_value.contains(&text);
         let has_value = wrapping.with_value.iter().any(|option| {
             let is_long = option.starts_with("--");
-            (is_long && text.starts_with(&format!("{option}="))) || (!is_long && text.len() > 2 && text.starts_with(option))
+            (is_long && text.starts_with(&format!("{option}=")))
+                || (!is_long && text.len() > 2 && text.starts_with(option))
         });
         let is_known = takes_value || has_value || wrapping.flags.contains(&text);
         if !is_known {

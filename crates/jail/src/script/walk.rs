@@ -173,7 +173,10 @@ impl Walker {
         }
         if words.is_empty() {
             // Alone, assignments hold for all that follows.
-            if let Some(name) = variables.iter().find(|name| LEADING.contains(&name.as_str()) || super::classify::runs_code(name)) {
+            if let Some(name) = variables
+                .iter()
+                .find(|name| LEADING.contains(&name.as_str()) || super::classify::runs_code(name))
+            {
                 let reason = format!("`{name}` changes what later commands do");
                 self.reading.dynamic.push(reason);
             }
@@ -186,16 +189,22 @@ impl Walker {
 
     fn note_builtin(&mut self, words: &[ScriptWord]) {
         let Some(name) = words[0].text() else { return };
-        let declares = ["export", "readonly", "local", "declare", "typeset", "command", "builtin", "exec"];
+        let declares =
+            ["export", "readonly", "local", "declare", "typeset", "command", "builtin", "exec"];
         if CHANGING.contains(&name) {
-            self.reading.dynamic.push(format!("`{name}` changes what later text means, or runs text"));
+            self.reading
+                .dynamic
+                .push(format!("`{name}` changes what later text means, or runs text"));
         }
         if declares.contains(&name) {
             for word in &words[1..] {
                 let variable = word.text().map(|text| text.split('=').next().unwrap_or(text));
-                let is_leading = variable.is_none_or(|it| LEADING.contains(&it) || super::classify::runs_code(it));
+                let is_leading = variable
+                    .is_none_or(|it| LEADING.contains(&it) || super::classify::runs_code(it));
                 if is_leading {
-                    self.reading.dynamic.push(format!("`{name}` of a variable that changes what later commands do"));
+                    self.reading.dynamic.push(format!(
+                        "`{name}` of a variable that changes what later commands do"
+                    ));
                 }
             }
         }
@@ -207,7 +216,9 @@ impl Walker {
             return;
         }
         self.folder = match (&self.folder, words) {
-            (ScriptWord::Static(now), [_, ScriptWord::Static(to)]) if !to.starts_with('-') && !to.is_empty() => {
+            (ScriptWord::Static(now), [_, ScriptWord::Static(to)])
+                if !to.starts_with('-') && !to.is_empty() =>
+            {
                 ScriptWord::Static(joined(now, to))
             }
             _ => ScriptWord::Dynamic("cd to a place that is not known".into()),
@@ -263,7 +274,9 @@ impl Walker {
                     (ScriptWord::Static(folder), ScriptWord::Static(path)) => {
                         ScriptWord::Static(joined(folder, &path))
                     }
-                    (_, ScriptWord::Static(path)) if path.starts_with('/') => ScriptWord::Static(path),
+                    (_, ScriptWord::Static(path)) if path.starts_with('/') => {
+                        ScriptWord::Static(path)
+                    }
                     (_, word) => ScriptWord::Dynamic(word.text().unwrap_or("a file").to_owned()),
                 };
                 if matches!(kind, IoFileRedirectKind::Read) {
@@ -275,7 +288,8 @@ impl Walker {
             IoRedirect::File(_, _, IoFileRedirectTarget::Fd(_)) => {}
             IoRedirect::File(_, _, IoFileRedirectTarget::Duplicate(word)) => {
                 let word = read_word(word, &mut self.reading, self.depth);
-                let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
+                let is_number =
+                    |text: &str| text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
                 if !word.text().is_some_and(is_number) {
                     self.dynamic("a redirect to a place that is not known");
                 }

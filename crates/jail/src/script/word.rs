@@ -56,7 +56,10 @@ fn join(
             }
             WordPiece::ParameterExpansion(_) | WordPiece::ArithmeticExpression(_) => {
                 let written = format!("{:?}", piece.piece);
-                if written.contains("$(") || written.contains('`') || written.contains("[") && written.contains('$') {
+                if written.contains("$(")
+                    || written.contains('`')
+                    || written.contains("[") && written.contains('$')
+                {
                     reading.dynamic.push("a command inside an expansion".into());
                 }
                 is_static = false;

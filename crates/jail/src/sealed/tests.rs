@@ -26,9 +26,18 @@ fn check_key(key: &SealKey, wrong: &SealKey) {
     assert_eq!(fs::metadata(&path).expect("it").permissions().mode() & 0o777, 0o600);
     let again = SealedSecrets::open(&path, key).expect("opened");
     assert_eq!(again.list().map(|(name, _)| name).collect::<Vec<_>>(), ["model"]);
-    assert_eq!(again.for_host("model", "api.example.org", 443).expect("for its host").reveal(), SECRET);
-    assert!(matches!(again.for_host("model", "evil.example.org", 443), Err(SecretError::WrongHost { .. })));
-    assert!(matches!(again.for_host("model", "api.example.org", 8080), Err(SecretError::WrongHost { .. })));
+    assert_eq!(
+        again.for_host("model", "api.example.org", 443).expect("for its host").reveal(),
+        SECRET
+    );
+    assert!(matches!(
+        again.for_host("model", "evil.example.org", 443),
+        Err(SecretError::WrongHost { .. })
+    ));
+    assert!(matches!(
+        again.for_host("model", "api.example.org", 8080),
+        Err(SecretError::WrongHost { .. })
+    ));
     assert!(matches!(again.for_host("none", "api.example.org", 443), Err(SecretError::Unknown(_))));
     assert_eq!(again.redact(b"a s3cr3t-value b"), b"a [secret model] b");
     assert!(!format!("{again:?} {:?}", SecretValue::new(SECRET.to_vec())).contains("s3cr"));
@@ -37,7 +46,10 @@ fn check_key(key: &SealKey, wrong: &SealKey) {
         let mut torn = sealed.clone();
         torn[place] ^= 1;
         fs::write(&path, &torn).expect("written");
-        assert!(matches!(SealedSecrets::open(&path, key), Err(SecretError::NotOpened)), "byte {place}");
+        assert!(
+            matches!(SealedSecrets::open(&path, key), Err(SecretError::NotOpened)),
+            "byte {place}"
+        );
     }
     fs::write(&path, &sealed[..20]).expect("written");
     assert!(matches!(SealedSecrets::open(&path, key), Err(SecretError::NotOpened)));

@@ -36,10 +36,19 @@ fn formats_are_found() {
 #[test]
 fn prose_and_code_are_not_accused() {
     for text in [
-        "the secretary keeps tokens in the tokenizer", "password: changeme-please-1", "token = os.environ[\"TOKEN\"]",
-        "let secret = self.secrets.get(name)?;", "password=$PASSWORD1", "api_key: <your-key-here-1>", "sha256: 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b",
-        "AKIAIOSFODNN7EXAMPLE", "commit 3f2b6c6a7fd6d72f9a0b", "fn secret_of(token: &SecretValue2) -> Result<u8>", "https://example.org:443/a@b",
-        "token: HashMap<String2, Token>", "secret = \"aaaaaaaa1\"",
+        "the secretary keeps tokens in the tokenizer",
+        "password: changeme-please-1",
+        "token = os.environ[\"TOKEN\"]",
+        "let secret = self.secrets.get(name)?;",
+        "password=$PASSWORD1",
+        "api_key: <your-key-here-1>",
+        "sha256: 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b",
+        "AKIAIOSFODNN7EXAMPLE",
+        "commit 3f2b6c6a7fd6d72f9a0b",
+        "fn secret_of(token: &SecretValue2) -> Result<u8>",
+        "https://example.org:443/a@b",
+        "token: HashMap<String2, Token>",
+        "secret = \"aaaaaaaa1\"",
     ] {
         assert_eq!(kinds("a.rs", text), [], "{text}");
     }
@@ -47,7 +56,13 @@ fn prose_and_code_are_not_accused() {
 
 #[test]
 fn files_of_settings_are_known_by_name() {
-    for (name, expect) in [(".env", true), ("x/.env.local", true), ("prod.env", true), (".env.example", false), ("env", false)] {
+    for (name, expect) in [
+        (".env", true),
+        ("x/.env.local", true),
+        ("prod.env", true),
+        (".env.example", false),
+        ("env", false),
+    ] {
         assert_eq!(is_env_file(Path::new(name)), expect, "{name}");
     }
 }

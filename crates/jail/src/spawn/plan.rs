@@ -52,25 +52,17 @@ pub(super) fn make(
         let reason = format!("it was made for layer `{}`, in force is `{layer}`", stage.layer());
         return Err(JailError::StageLost { id: stage.id().to_string(), reason });
     }
-    if let Some(name) = REFUSED_VARIABLES.iter().find(|name| spec.env.contains_key(OsStr::new(name))) {
-        return Err(JailError::InvalidSpec(format!("variable `{name}` runs code and cannot be set")));
+    if let Some(name) =
+        REFUSED_VARIABLES.iter().find(|name| spec.env.contains_key(OsStr::new(name)))
+    {
+        return Err(JailError::InvalidSpec(format!(
+            "variable `{name}` runs code and cannot be set"
+        )));
     }
     let paths = RealPaths::find(spec)?;
     let private = private_folders(stage, identity, folder)?;
     let is_apart = capabilities.facts.namespaces && layer != JailLayer::Copy;
-    let sockets = match (&spec.network, is_apart) {
-        (NetworkGrant::Off, true) => SocketRule::Own,
-        (NetworkGrant::Hosts(_), true) => SocketRule::Proxy,
-        (NetworkGrant::Off, false) => SocketRule::None,
-        (NetworkGrant::Open, false) => SocketRule::Tcp,
-        (NetworkGrant::Open, true) => {
-            let what = "this layer knows hosts by name: grant hosts instead of everything";
-            return Err(JailError::InvalidSpec(what.into()));
-        }
-        (NetworkGrant::Hosts(_), false) => {
-            return Err(JailError::InvalidSpec("this layer cannot know hosts by name".into()));
-        }
-    };
+    let sockets = socket_rule(&spec.network, is_apart)?;
     let mut plan = RunPlan {
         argv: spec.argv(),
         env: Vec::new(),
@@ -99,6 +91,20 @@ pub(super) fn make(
     Ok(plan)
 }
 
+fn socket_rule(network: &NetworkGrant, is_apart: bool) -> Result<SocketRule, JailError> {
+    let invalid = |what: &str| Err(JailError::InvalidSpec(what.to_owned()));
+    match (network, is_apart) {
+        (NetworkGrant::Off, true) => Ok(SocketRule::Own),
+        (NetworkGrant::Hosts(_), true) => Ok(SocketRule::Proxy),
+        (NetworkGrant::Off, false) => Ok(SocketRule::None),
+        (NetworkGrant::Open, false) => Ok(SocketRule::Tcp),
+        (NetworkGrant::Open, true) => {
+            invalid("this layer knows hosts by name: grant hosts instead of everything")
+        }
+        (NetworkGrant::Hosts(_), false) => invalid("this layer cannot know hosts by name"),
+    }
+}
+
 impl RealPaths {
     fn find(spec: &JailSpec) -> Result<RealPaths, JailError> {
         let real = |path: &PathBuf| fs::canonicalize(path).map_err(JailError::io("find", path));
@@ -107,12 +113,8 @@ impl RealPaths {
         let hidden = spec.hidden.iter().filter_map(|path| fs::canonicalize(path).ok()).collect();
         // The folder to start in may be one that only the stage has.
         let cwd = real(&spec.cwd).unwrap_or_else(|_| spec.cwd.clone());
-        let paths = RealPaths {
-            read: all(&spec.read_roots)?,
-            write: all(&spec.write_roots)?,
-            hidden,
-            cwd,
-        };
+        let paths =
+            RealPaths { read: all(&spec.read_roots)?, write: all(&spec.write_roots)?, hidden, cwd };
         if paths.read.iter().chain(&paths.write).any(|path| path == Path::new("/")) {
             return Err(JailError::InvalidSpec("`/` cannot be granted".into()));
         }
@@ -198,19 +200,23 @@ fn view_of(
             _ => ViewMount::Inert { source: path.clone().into(), target: path.into() },
         });
     }
+    let masks = masks_of(paths, stage).into_iter();
+    mounts.extend(masks.map(|path| ViewMount::Mask { target: path.into() }));
+    Ok(ViewPlan { base: folder.join("base").into(), user_namespace, mounts })
+}
+
+/// Hidden paths of the request and of the stage, without those that others cover.
+fn masks_of(paths: &RealPaths, stage: Option<&Stage>) -> Vec<PathBuf> {
     let staged = stage.map(|stage| {
         stage.hidden().into_iter().map(|path| stage.project().join(path)).collect::<Vec<_>>()
     });
-    let mut masks: Vec<PathBuf> = paths.hidden.iter().cloned().chain(staged.unwrap_or_default()).collect();
+    let mut masks: Vec<PathBuf> =
+        paths.hidden.iter().cloned().chain(staged.unwrap_or_default()).collect();
     masks.sort();
     masks.dedup();
-    let inner: Vec<PathBuf> = masks
-        .iter()
-        .filter(|path| !masks.iter().any(|other| other != *path && path.starts_with(other)))
-        .cloned()
-        .collect();
-    mounts.extend(inner.into_iter().map(|path| ViewMount::Mask { target: path.into() }));
-    Ok(ViewPlan { base: folder.join("base").into(), user_namespace, mounts })
+    let is_covered =
+        |path: &PathBuf| masks.iter().any(|other| other != path && path.starts_with(other));
+    masks.iter().filter(|path| !is_covered(path)).cloned().collect()
 }
 
 /// Paths for Landlock where the view has only what was granted.
@@ -239,7 +245,11 @@ fn beside(
     let mut writable = vec![private.to_owned()];
     for root in &paths.write {
         if let Some(hidden) = paths.hidden.iter().find(|path| path.starts_with(root)) {
-            let what = format!("`{}` is hidden inside `{}`, which this layer cannot grant in part", hidden.display(), root.display());
+            let what = format!(
+                "`{}` is hidden inside `{}`, which this layer cannot grant in part",
+                hidden.display(),
+                root.display()
+            );
             return Err(JailError::InvalidSpec(what));
         }
         writable.push(root.clone());
@@ -275,7 +285,10 @@ fn around(root: &Path, hidden: &[PathBuf]) -> Result<Vec<PathBuf>, JailError> {
             found.extend(around(&entry.path(), hidden)?);
         }
         if found.len() > MAX_SIBLINGS {
-            return Err(JailError::TooLarge { what: "entries beside hidden paths", limit: MAX_SIBLINGS as u64 });
+            return Err(JailError::TooLarge {
+                what: "entries beside hidden paths",
+                limit: MAX_SIBLINGS as u64,
+            });
         }
     }
     Ok(found)
@@ -309,8 +322,12 @@ fn processes_of_user(uid: Option<u32>) -> u64 {
     let uid = uid.unwrap_or_else(|| rustix::process::geteuid().as_raw());
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     entries
-        .filter(|entry| entry.file_name().to_string_lossy().bytes().all(|byte| byte.is_ascii_digit()))
+        .filter(|entry| {
+            entry.file_name().to_string_lossy().bytes().all(|byte| byte.is_ascii_digit())
+        })
         .filter(|entry| entry.metadata().is_ok_and(|it| it.uid() == uid))
-        .map(|entry| fs::read_dir(entry.path().join("task")).map_or(1, |tasks| tasks.count() as u64))
+        .map(|entry| {
+            fs::read_dir(entry.path().join("task")).map_or(1, |tasks| tasks.count() as u64)
+        })
         .sum()
 }

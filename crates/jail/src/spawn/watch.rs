@@ -11,8 +11,8 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::MemfdFlags;
 
 use super::{
-    Jail, JailEnd, JailOutcome, JailedChild, OutputPiece, OutputStream, PIECES_IN_FLIGHT, RunFolder,
-    StartedHelper, start_helper,
+    Jail, JailEnd, JailOutcome, JailedChild, OutputPiece, OutputStream, PIECES_IN_FLIGHT,
+    RunFolder, StartedHelper, start_helper,
 };
 use crate::control::{ControlChannel, HelperOrder, HelperReport, RunEnd, RunPlan};
 use crate::error::JailError;
@@ -135,10 +135,8 @@ impl RunWatch {
                     break;
                 }
             };
-            for index in 0..2 {
-                if ready[index] {
-                    self.take_output(index);
-                }
+            for (index, _) in ready.iter().enumerate().take(2).filter(|(_, is_ready)| **is_ready) {
+                self.take_output(index);
             }
             if ready[2] {
                 is_line_open = self.take_report();
@@ -212,9 +210,8 @@ impl RunWatch {
 
     /// Takes one report of the supervisor; `false` when the line is at its end.
     fn take_report(&mut self) -> bool {
-        let received = match self.line.receive::<HelperReport>() {
-            Ok(Some(received)) => received,
-            Ok(None) | Err(_) => return false,
+        let Ok(Some(received)) = self.line.receive::<HelperReport>() else {
+            return false;
         };
         let result = match received {
             (HelperReport::Listening, Some(listener)) => {
@@ -223,7 +220,9 @@ impl RunWatch {
                 }
                 return true;
             }
-            (HelperReport::Started | HelperReport::Listening | HelperReport::Probed(_), _) => return true,
+            (HelperReport::Started | HelperReport::Listening | HelperReport::Probed(_), _) => {
+                return true;
+            }
             (HelperReport::Refused { step, reason }, _) => Err(JailError::Setup { step, reason }),
             (HelperReport::NotStarted { reason }, _) => {
                 Err(JailError::NotStarted { program: self.program.clone(), reason })
