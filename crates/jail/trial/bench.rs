@@ -56,7 +56,9 @@ fn measure(
             return Err("sh fails".into());
         }
         let start = Instant::now();
-        world.run(&world.script("true"), None).map(drop)?;
+        let mut spec = world.script("true");
+        spec.read_roots = vec![world.project()];
+        world.run(&spec, None).map(drop)?;
         jailed.push(start.elapsed());
         let start = Instant::now();
         let stage = world.stage()?;
