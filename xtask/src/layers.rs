@@ -163,12 +163,28 @@ const RULES: &[LayerRule] = &[
         outside: OutsideRule::Without(&["tokio", "tokio-util", "mio", "anyhow"]),
     },
     LayerRule {
+        // Threads may block; what it knows of the product is nothing.
+        name: "bridle-jail",
+        rooms: &[],
+        test_rooms: &[],
+        outside: OutsideRule::Without(&[
+            "tokio",
+            "tokio-util",
+            "mio",
+            "axum",
+            "clap",
+            "toml",
+            "anyhow",
+        ]),
+    },
+    LayerRule {
         name: "bridle",
         // The language of policies is the loop's; the file that a grant is written to is Org.
         rooms: &[
             "bridle-conform",
             "bridle-daemon",
             "bridle-history",
+            "bridle-jail",
             "bridle-lisp",
             "bridle-loop",
             // The commands of the memory, which need no daemon; tests write the records that the others read.

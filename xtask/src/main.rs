@@ -8,6 +8,7 @@ mod clients;
 mod console;
 mod emacs;
 mod fuzz;
+mod jail;
 mod layers;
 mod memory;
 mod metrics;
@@ -55,10 +56,10 @@ const VERBS: &[TaskVerb] = &[
         run: tidy::run,
     },
     TaskVerb {
-        name: "tour",
-        summary: "docs/tour.md names the files that a traced request passes",
-        help: tour::HELP,
-        run: tour::run,
+        name: "jail",
+        summary: "attempts to break out, programs over a stage, kills of a commit, a soak",
+        help: jail::HELP,
+        run: jail::run,
     },
     TaskVerb {
         name: "layers",

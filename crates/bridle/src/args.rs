@@ -5,6 +5,7 @@ pub(crate) mod ask;
 pub(crate) mod conform;
 pub(crate) mod groups;
 pub(crate) mod guard;
+pub(crate) mod jail;
 pub(crate) mod lisp;
 pub(crate) mod memory;
 pub(crate) mod org;
@@ -219,6 +220,9 @@ pub(crate) enum BridleCommand {
     /// See how an Org file is read: what it is made of, and that no byte of it is lost
     #[command(subcommand)]
     Org(org::OrgCommand),
+    /// See what the jail for programs promises on this system, and what a command starts
+    #[command(subcommand)]
+    Sandbox(jail::Sandbox),
     /// Run a program in the skill language: a jailed core of Common Lisp
     #[command(
         after_help = "Prints what the program prints, then each value as `~s` prints it. A condition that nobody \

@@ -8,7 +8,10 @@ use super::Cli;
 const GROUPS: [(&str, &[&str]); 7] = [
     ("Start", &["up", "init", "health", "config"]),
     ("Talk", &["ask", "send", "tail"]),
-    ("Say what may be done", &["approvals", "approve", "deny", "policy", "why", "effects"]),
+    (
+        "Say what may be done",
+        &["approvals", "approve", "deny", "policy", "sandbox", "why", "effects"],
+    ),
     ("Your Org files", &["memory", "undo", "org"]),
     (
         "Sessions and the record",
