@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
-use std::io::{BufRead as _, BufReader, Write as _};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -12,6 +12,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
+use serde_json::{Value, json};
 
 use crate::console::{ProgramRun, VerbConsole, root};
 
@@ -124,19 +125,31 @@ struct TracedDaemon {
     child: Child,
     socket: PathBuf,
     http: String,
+    token: String,
 }
 
 impl TracedDaemon {
     fn start(folder: &Path, out: &Path) -> Result<TracedDaemon> {
         let socket = folder.join("b.sock");
+        let binary = root().join("target/debug/bridle");
+        let token = Command::new(&binary)
+            .args(["token", "create", "--scope", "talk", "--scope", "approve", "--state"])
+            .arg(folder.join("state"))
+            .env("XDG_CONFIG_HOME", folder)
+            .env("HOME", folder)
+            .output()
+            .context("cannot run bridle")?;
+        let token = String::from_utf8(token.stdout).context("a token is text")?;
         let mut child = Command::new("valgrind")
             .args(["--tool=callgrind", "--instr-atstart=no"])
             .arg(format!("--callgrind-out-file={}", out.display()))
-            .arg(root().join("target/debug/bridle"))
+            .arg(binary)
             .args(["up", "--tcp", "off", "--http", "127.0.0.1:0", "--http-unix", "off", "--unix"])
             .arg(&socket)
             .arg("--state")
             .arg(folder.join("state"))
+            .arg("--thinker")
+            .arg(format!("script:{}", root().join("examples/deploy.script").display()))
             .env("XDG_CONFIG_HOME", folder)
             .env("HOME", folder)
             .stdin(Stdio::null())
@@ -149,7 +162,7 @@ impl TracedDaemon {
         BufReader::new(stdout).read_line(&mut ready).context("the ready line is text")?;
         let http = ready.split_whitespace().find_map(|word| word.strip_prefix("http="));
         let http = http.with_context(|| format!("expected a ready line, got `{ready}`"))?;
-        Ok(TracedDaemon { child, socket, http: http.to_owned() })
+        Ok(TracedDaemon { child, socket, http: http.to_owned(), token: token.trim().to_owned() })
     }
 
     fn ask(&self, way: TraceWay, number: u32) -> Result<()> {
@@ -164,22 +177,64 @@ impl TracedDaemon {
                 stream.write_all(frame.as_bytes())?;
                 read_until(&mut stream, &format!(":id {number}"))
             }
-            TraceWay::Http => {
-                let body = format!(
-                    r#"{{"protocol_version":"1.0.0","request_id":"r{number}","request":{{"context":{{"session_id":"tour","user_intent":"help"}}}}}}"#
-                );
-                let head = format!(
-                    "POST /v1/openharness HTTP/1.1\r\nhost: {}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
-                    self.http,
-                    body.len()
-                );
-                let mut stream = TcpStream::connect(&self.http).context("cannot connect")?;
-                stream.set_read_timeout(Some(ANSWER_WAIT))?;
-                stream.write_all(head.as_bytes())?;
-                stream.write_all(body.as_bytes())?;
-                read_until(&mut stream, "action_directives")
+            TraceWay::Http => self.ask_and_approve(number),
+        }
+    }
+
+    /// Asks for something that needs an approval, and approves it with the continuation.
+    fn ask_and_approve(&self, number: u32) -> Result<()> {
+        if number == 1 {
+            for old in ["old1", "old2"] {
+                self.post(&json!({"session_id": old, "user_intent": "hello"}), old)?;
             }
         }
+        let wanted = format!("clean up old{number}");
+        let asked = self
+            .post(&json!({"session_id": "tour", "user_intent": wanted}), &format!("ask{number}"))?;
+        let response = &asked["response"];
+        let token = &response["continuation"]["continuation_token"];
+        let directive = response["action_directives"]
+            .as_array()
+            .and_then(|directives| directives.iter().find_map(|it| it["directive_id"].as_str()))
+            .with_context(|| format!("no approval is asked for: {asked}"))?;
+        let approved = json!({
+            "session_id": "tour",
+            "continuation": {"continuation_token": token},
+            "extensions": {"dev.bridle": {"directive_results": [
+                {"directive_id": directive, "outcome": "completed",
+                 "decision": {"by": "user", "option_id": "allow_once"}}]}}
+        });
+        let done = self.post(&approved, &format!("approve{number}"))?;
+        ensure!(done["response"]["status"] == "success", "the approval did not count: {done}");
+        Ok(())
+    }
+
+    /// Posts one request and reads the whole answer.
+    fn post(&self, context: &Value, request_id: &str) -> Result<Value> {
+        let body = json!({
+            "protocol_version": "1.0.0",
+            "request_id": request_id,
+            "capabilities": {
+                "openharness.ui.approval": true,
+                "dev.bridle.feedback": {"version": 1}
+            },
+            "request": {"context": context},
+        })
+        .to_string();
+        let head = format!(
+            "POST /v1/openharness HTTP/1.1\r\nhost: {}\r\nauthorization: Bearer {}\r\ncontent-type: application/json\r\nconnection: close\r\ncontent-length: {}\r\n\r\n",
+            self.http,
+            self.token,
+            body.len()
+        );
+        let mut stream = TcpStream::connect(&self.http).context("cannot connect")?;
+        stream.set_read_timeout(Some(ANSWER_WAIT))?;
+        stream.write_all(head.as_bytes())?;
+        stream.write_all(body.as_bytes())?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).context("no answer in time")?;
+        let (_, body) = answer.split_once("\r\n\r\n").context("an answer has a head")?;
+        serde_json::from_str(body).with_context(|| format!("expected JSON, got `{answer}`"))
     }
 
     fn instrument(&self, state: &str) -> Result<()> {
@@ -205,7 +260,8 @@ impl Drop for TracedDaemon {
     }
 }
 
-fn read_until(stream: &mut impl std::io::Read, end: &str) -> Result<()> {
+/// Reads until the text is there; more may follow.
+fn read_until(stream: &mut UnixStream, end: &str) -> Result<()> {
     let mut seen = Vec::new();
     let mut piece = [0; 4096];
     loop {

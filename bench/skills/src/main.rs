@@ -41,7 +41,10 @@ fn main() -> Result<()> {
     let lua = Lua::new();
     lua.load(LUAU_SOURCE).exec().map_err(lua_error)?;
     let theirs = run_sbcl()?;
-    writeln!(out, "program   bridle ms   Luau ms   SBCL ms   Luau/bridle (>= {LUAU_SHARE_TARGET})   bridle/SBCL (<= {SBCL_TIMES_TARGET})")?;
+    writeln!(
+        out,
+        "program   bridle ms   Luau ms   SBCL ms   Luau/bridle (>= {LUAU_SHARE_TARGET})   bridle/SBCL (<= {SBCL_TIMES_TARGET})"
+    )?;
     for (name, sbcl) in PROGRAMS.iter().zip(&theirs) {
         let mut instance = snapshot.instance();
         let (answer, ours) = measure_lisp(&mut instance, name)?;
@@ -150,7 +153,11 @@ fn measure_host(out: &mut impl std::io::Write, snapshot: &Snapshot, lua: &Lua) -
         black_box(snapshot.instance());
     }
     let instance_time = each(begin, INSTANCES);
-    writeln!(out, "fresh instance {instance_time:?} (<= {INSTANCE_TARGET:?}) {}", mark(instance_time <= INSTANCE_TARGET))?;
+    writeln!(
+        out,
+        "fresh instance {instance_time:?} (<= {INSTANCE_TARGET:?}) {}",
+        mark(instance_time <= INSTANCE_TARGET)
+    )?;
 
     let mut instance = snapshot.instance();
     let function = instance.function("RUN-CALL").context("no program `call`")?;
@@ -189,8 +196,10 @@ fn measure_host(out: &mut impl std::io::Write, snapshot: &Snapshot, lua: &Lua) -
 
 /// Resident memory of this process.
 fn resident_mib() -> Result<f64> {
-    let text = std::fs::read_to_string("/proc/self/status").context("cannot read the memory in use")?;
+    let text =
+        std::fs::read_to_string("/proc/self/status").context("cannot read the memory in use")?;
     let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:"));
-    let number = line.and_then(|line| line.split_whitespace().next()).context("no memory in use")?;
+    let number =
+        line.and_then(|line| line.split_whitespace().next()).context("no memory in use")?;
     Ok(number.parse::<f64>()? / 1024.0)
 }
