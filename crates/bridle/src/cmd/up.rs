@@ -77,8 +77,8 @@ fn wait_for_signal() -> std::io::Result<impl Future<Output = ()>> {
     let mut int = signal(SignalKind::interrupt())?;
     Ok(async move {
         tokio::select! {
-            _ = term.recv() => tracing::info!("SIGTERM: ending; once more ends at once"),
-            _ = int.recv() => tracing::info!("SIGINT: ending; once more ends at once"),
+            _ = term.recv() => tracing::info!("SIGTERM: stopping; send it again to stop at once"),
+            _ = int.recv() => tracing::info!("SIGINT: stopping; send it again to stop at once"),
         }
         tokio::spawn(async move {
             let code = tokio::select! {
@@ -113,15 +113,15 @@ fn failure(error: &DaemonError) -> CommandFailure {
             (BridleExit::CannotCreate, "name a directory you own: --state DIR")
         }
         DaemonError::Thinker(_) => {
-            (BridleExit::Config, "name another with --thinker, or mend the file")
+            (BridleExit::Config, "choose another with --thinker, or fix the file")
         }
         DaemonError::Record(StoreError::Behind { .. } | StoreError::RepairInterrupted) => (
             BridleExit::Data,
-            "restore record.db from a copy, or go on with what is there: `bridle record repair`",
+            "restore record.db from a backup, or continue with what is there: `bridle record repair`",
         ),
         DaemonError::Record(StoreError::Damaged(_)) => (
             BridleExit::Data,
-            "restore a copy, or keep what can be read: `bridle record repair --dry-run` says what that is",
+            "restore a backup, or salvage it: `bridle record repair --dry-run` shows what can be kept",
         ),
         DaemonError::Record(_) => (
             BridleExit::Io,

@@ -113,7 +113,7 @@ fn listeners_can_be_off() {
     let home = Home::new();
     home.run(&["up", "--tcp", "off", "--unix", "off"]).fails(
         78,
-        "error: these settings cannot work: nothing to listen on: give a TCP address, a Unix \
+        "error: invalid settings: nothing to listen on: give a TCP address, a Unix \
          socket path or stdio\nhint: `bridle config show` says where each value came from\n",
     );
 }
@@ -146,7 +146,7 @@ fn stdio_serves_lines_of_json_and_ends_with_its_input() {
     }
     home.run(&["up", "--stdio", "--stdio-json"]).fails(
         78,
-        "error: these settings cannot work: standard input and output are asked for twice: for \
+        "error: invalid settings: standard input and output are asked for twice: for \
          frames and for lines\nhint: `bridle config show` says where each value came from\n",
     );
 }
@@ -262,7 +262,7 @@ fn doubtful_keys_and_stray_variables_are_noted() {
     daemon.signal("TERM");
     let (code, log) = daemon.wait();
     assert_eq!(code, Some(0));
-    for note in ["other users may read key file", "ends with a newline", "name=BRIDLE_TPC"] {
+    for note in ["other users can read key file", "ends with a newline", "name=BRIDLE_TPC"] {
         assert!(log.contains(note), "{note}: {log}");
     }
 }
@@ -376,7 +376,7 @@ fn health_of_something_else() {
     home.run(&["health", "--addr", &addr, "--timeout", "0.2"]).fails(
         75,
         &format!(
-            "error: `{addr}` did not answer within 0.2 s\nhint: give it longer with --timeout, or \
+            "error: `{addr}` did not answer within 0.2 s\nhint: raise --timeout, or \
              look at the log of `bridle up`\n"
         ),
     );
