@@ -123,7 +123,7 @@ fn mistakes_in_a_file_have_a_line_and_a_hint() {
     refuse_file(
         "tcp = [1]",
         "error: FILE:1: `tcp`: expected text, a number or a boolean\nhint: tcp: TCP address to \
-         listen on, port 0 for any free port, or off\n",
+         listen on, with port 0 for any free port, or off\n",
     );
     let (done, file) = check_file("tcp = \"off\"\ntcp = ");
     assert_eq!(done.code, 78);
