@@ -13,30 +13,33 @@ use super::seconds;
 #[derive(Debug, Subcommand)]
 pub(crate) enum ConformCommand {
     /// Test a daemon of the framed protocol
-    #[command(after_help = "Talks to the daemon as clients would, good ones and bad ones; makes \
-        sessions whose names begin with `kit-`, which your own daemon forgets when it is over. Each failure shows what was sent, what came back, \
+    #[command(
+        after_help = "Acts as good and bad clients of the daemon. Creates sessions whose names begin with \
+        `kit-`; your own daemon forgets them at the end. Each failure shows what was sent, what came back \
         and why it matters.\n\n\
         Examples:\n  \
         bridle conform oacp 127.0.0.1:9105\n  \
         bridle conform oacp unix:/run/user/1000/bridle.sock --only S\n  \
-        bridle conform oacp 127.0.0.1:9105 --junit report.xml --expect known.txt")]
+        bridle conform oacp 127.0.0.1:9105 --junit report.xml --expect known.txt"
+    )]
     Oacp(ConformOacpArgs),
     /// Test an engine of the OpenHarness Protocol
-    #[command(after_help = "Talks to the engine as shells would, good ones and bad ones, over \
-        HTTP/1.1; makes sessions whose names begin with `kit-`, and sends a few bodies of 32 MiB. \
-        What the body says is judged, whatever the status; what the engine does not offer is \
-        counted apart.\n\n\
+    #[command(
+        after_help = "Acts as good and bad shells of the engine, over HTTP/1.1. Creates sessions \
+        whose names begin with `kit-` and sends a few bodies of 32 MiB. Judges the body of an answer, \
+        whatever its status, and counts features that the engine does not offer separately.\n\n\
         Examples:\n  \
         bridle conform engine http://127.0.0.1:8788/v1/openharness\n  \
         bridle conform engine https://engine.example/harness/v1 --token-file token --only P\n  \
-        bridle conform engine http://127.0.0.1:8788/v1/openharness --intent-approval 'delete it'")]
+        bridle conform engine http://127.0.0.1:8788/v1/openharness --intent-approval 'delete it'"
+    )]
     Engine(engine::ConformEngineArgs),
     /// Test an OpenHarness shell: a command that reads lines
     #[command(
-        after_help = "The kit is the Engine: it listens on this machine, starts the command for each \
-        case with OPENHARNESS_URL, OPENHARNESS_TOKEN and OPENHARNESS_SESSION in its environment, tells it on \
-        standard input what to ask, and judges what it sends and says. `docs/conformance.md` has the lines. \
-        {OPENHARNESS_URL} and the like in arguments are replaced.\n\n\
+        after_help = "The kit acts as the Engine: it listens on this machine, starts the command for each \
+        case with OPENHARNESS_URL, OPENHARNESS_TOKEN and OPENHARNESS_SESSION in its environment, sends it \
+        commands on stdin, and checks its requests and output. `docs/conformance.md` describes the lines. \
+        {OPENHARNESS_URL} and the others are replaced in arguments.\n\n\
         Examples:\n  \
         bridle conform shell -- python3 my_shell.py\n  \
         bridle conform shell -- env BRIDLE_TOKEN={OPENHARNESS_TOKEN} bridle ask --lines \\\n      \
@@ -45,10 +48,10 @@ pub(crate) enum ConformCommand {
     Shell(DrivenProgramArgs),
     /// Test a client of the framed protocol: a command that reads lines
     #[command(
-        after_help = "The kit is the daemon: it listens on this machine, starts the command for each case \
-        with OACP_ADDR, OACP_SESSION and OACP_CURSOR in its environment (OACP_KEY_FILE and OACP_KEY_ID where \
-        it is to sign), tells it on standard input what to say, and judges what it sends and tells. \
-        `docs/conformance.md` has the lines. {OACP_ADDR} and the like in arguments are replaced.\n\n\
+        after_help = "The kit acts as the daemon: it listens on this machine, starts the command for each case \
+        with OACP_ADDR, OACP_SESSION and OACP_CURSOR in its environment (OACP_KEY_FILE and OACP_KEY_ID if \
+        it must sign), sends it commands on stdin, and checks its frames and output. \
+        `docs/conformance.md` describes the lines. {OACP_ADDR} and the others are replaced in arguments.\n\n\
         Examples:\n  \
         bridle conform oacp-client -- python3 my_client.py\n  \
         bridle conform oacp-client -- bridle ask --lines --addr {OACP_ADDR} --session {OACP_SESSION} \\\n      \

@@ -117,7 +117,7 @@ pub(crate) struct MirrorArgs {
     /// File to append to; created with mode 0600 if missing
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) file: PathBuf,
-    /// End when the copy is up to date
+    /// Exit when the copy is up to date
     #[arg(long)]
     pub(crate) once: bool,
     #[command(flatten)]

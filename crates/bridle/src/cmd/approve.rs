@@ -61,7 +61,7 @@ fn shown(question: &Value) -> String {
         }
     }
     let until = deadline.as_deref().unwrap_or("-");
-    let _ = writeln!(out, "  for {}, until {until}", text("asker"));
+    let _ = writeln!(out, "  requested by {}, expires {until}", text("asker"));
     if question.get("may-answer").is_some_and(Value::is_nil) {
         out.push_str("  you may not answer this approval\n");
     }

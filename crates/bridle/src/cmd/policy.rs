@@ -61,7 +61,7 @@ fn check(args: &args::PolicyCheckArgs) -> Result<BridleExit, CommandFailure> {
 /// A line for each fault, as compilers write them.
 fn faults(name: &str, bad: &InvalidPolicies) -> CommandFailure {
     let mut lines = bad.faults.iter().map(|fault| format!("{name}:{}: {}", fault.line, fault.what));
-    let first = lines.next().unwrap_or_else(|| format!("{name}: no set of policies"));
+    let first = lines.next().unwrap_or_else(|| format!("{name}: not a policy file"));
     lines.fold(CommandFailure::bare(BridleExit::Data, first), CommandFailure::detail)
 }
 

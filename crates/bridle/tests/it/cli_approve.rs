@@ -70,7 +70,7 @@ fn open_questions_are_listed() {
     let fake = Fake::new(&home, &[OPEN]);
     home.run(&["approvals", "--addr", &fake.addr]).prints(
         "work-1: the thinker wants `eval` of `emacs`\n  what: (:action :eval :code \"1\")\n  \
-         for uid:7, until 1970-01-01 00:00:01 +00:00\n",
+         requested by uid:7, expires 1970-01-01 00:00:01 +00:00\n",
     );
     assert!(fake.asked()[0].contains("(:action :approvals)"));
     std::fs::remove_file(home.path("fake.sock")).unwrap();
