@@ -182,6 +182,6 @@ fn failure(error: &PairingError) -> CommandFailure {
                 .hint("wait five minutes: unused codes expire by then")
         }
         _ => CommandFailure::because(BridleExit::Io, "cannot pair", error)
-            .hint("check the limits of this process: ulimit -a"),
+            .hint("check the process limits: ulimit -a"),
     }
 }

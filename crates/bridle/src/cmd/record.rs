@@ -98,7 +98,7 @@ fn verify(args: &args::VerifyArgs) -> Result<BridleExit, CommandFailure> {
         text.push_str(&format!("{} of them are forgotten and cannot be read\n", verified.erased));
     }
     if verified.compacted > 0 {
-        text.push_str(&format!("{} of them were compacted and are gone\n", verified.compacted));
+        text.push_str(&format!("{} of them were compacted away\n", verified.compacted));
     }
     match (&kept, &args.key) {
         (Some(_), Some(_)) => text.push_str("the kept head is signed and is part of this chain\n"),

@@ -89,7 +89,7 @@ pub(super) fn failure(error: &TokenError) -> CommandFailure {
             (BridleExit::Usage, "see `bridle token create --help`".to_owned())
         }
         TokenError::IdTaken => (BridleExit::Temporary, "try again".to_owned()),
-        _ => (BridleExit::Io, "check the limits of this process: ulimit -a".to_owned()),
+        _ => (BridleExit::Io, "check the process limits: ulimit -a".to_owned()),
     };
     CommandFailure::because(exit, "cannot update tokens", error).hint(hint)
 }

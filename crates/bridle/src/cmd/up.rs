@@ -98,17 +98,18 @@ fn failure(error: &DaemonError) -> CommandFailure {
             "stop the other daemon, or give this one its own directory: --state DIR",
         ),
         DaemonError::Tcp { .. } => {
-            (BridleExit::Unavailable, "take another port, or any free one: --tcp 127.0.0.1:0")
+            (BridleExit::Unavailable, "choose another port, or any free one: --tcp 127.0.0.1:0")
         }
         DaemonError::Http { .. } => (
             BridleExit::Unavailable,
-            "take another port, or none: --http 127.0.0.1:0 or --http off",
+            "choose another port, or turn HTTP off: --http 127.0.0.1:0 or --http off",
         ),
         DaemonError::Unix { .. }
         | DaemonError::UnixInUse { .. }
-        | DaemonError::NotASocket { .. } => {
-            (BridleExit::Unavailable, "take another path, or none: --unix PATH or --unix off")
-        }
+        | DaemonError::NotASocket { .. } => (
+            BridleExit::Unavailable,
+            "choose another path, or turn it off: --unix PATH or --unix off",
+        ),
         DaemonError::State { .. } => {
             (BridleExit::CannotCreate, "name a directory you own: --state DIR")
         }
@@ -125,13 +126,13 @@ fn failure(error: &DaemonError) -> CommandFailure {
         ),
         DaemonError::Record(_) => (
             BridleExit::Io,
-            "check the space on the disk and who owns the state directory; `bridle log verify` \
+            "check the free disk space and the owner of the state directory; `bridle log verify` \
              checks the record",
         ),
         DaemonError::Stdio(_) | DaemonError::Random(_) | DaemonError::Keeper(_) => {
-            (BridleExit::Io, "check the limits of this process: ulimit -a")
+            (BridleExit::Io, "check the process limits: ulimit -a")
         }
-        _ => (BridleExit::Config, "`bridle config show` says where each value came from"),
+        _ => (BridleExit::Config, "`bridle config show` shows the source of each value"),
     };
     CommandFailure::because(exit, "cannot start", error).hint(hint)
 }

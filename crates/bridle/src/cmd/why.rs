@@ -74,7 +74,7 @@ fn why_text(why: &WhyReport, effect: Option<&EffectEntry>) -> String {
         let reason = reason.as_deref().map(|it| format!(": {}", neutral_line(it)));
         let reason = reason.unwrap_or_default();
         // Writing to a string cannot fail.
-        let _ = writeln!(text, "record {}: it ended `{outcome}`{reason}", ended.record);
+        let _ = writeln!(text, "record {}: outcome `{outcome}`{reason}", ended.record);
     }
     text
 }
@@ -89,7 +89,7 @@ fn answered(answer: &AnswerReport, text: &mut String) {
 fn decision(decided: &DecisionReport, text: &mut String) {
     let body = &decided.body;
     if body.is_nil() {
-        let _ = writeln!(text, "record {}: a decision that is forgotten\n", decided.record);
+        let _ = writeln!(text, "record {}: forgotten decision\n", decided.record);
         return;
     }
     let asker = body.get("facts").and_then(|facts| facts.get("asker")?.as_str());

@@ -113,7 +113,7 @@ impl ResolvedSettings {
             }
             Err(error) => {
                 Err(CommandFailure::because(BridleExit::Config, "invalid settings", &error)
-                    .hint("`bridle config show` says where each value came from"))
+                    .hint("`bridle config show` shows the source of each value"))
             }
         }
     }

@@ -56,9 +56,7 @@ impl SettingPreset {
             SettingPreset::Socket => {
                 Some("$XDG_RUNTIME_DIR/bridle/bridle.sock, else in the state directory")
             }
-            SettingPreset::HttpSocket => {
-                Some("bridle.http beside the `unix` socket; off if that is off")
-            }
+            SettingPreset::HttpSocket => Some("bridle.http beside the `unix` socket; off with it"),
         }
     }
 }

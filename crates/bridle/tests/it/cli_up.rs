@@ -114,7 +114,7 @@ fn listeners_can_be_off() {
     home.run(&["up", "--tcp", "off", "--unix", "off"]).fails(
         78,
         "error: invalid settings: nothing to listen on: give a TCP address, a Unix \
-         socket path or stdio\nhint: `bridle config show` says where each value came from\n",
+         socket path or stdio\nhint: `bridle config show` shows the source of each value\n",
     );
 }
 
@@ -147,7 +147,7 @@ fn stdio_serves_lines_of_json_and_ends_with_its_input() {
     home.run(&["up", "--stdio", "--stdio-json"]).fails(
         78,
         "error: invalid settings: standard input and output are asked for twice: for \
-         frames and for lines\nhint: `bridle config show` says where each value came from\n",
+         frames and for lines\nhint: `bridle config show` shows the source of each value\n",
     );
 }
 
@@ -216,7 +216,7 @@ fn a_taken_port_has_a_hint() {
         69,
         &format!(
             "error: cannot start: cannot listen on TCP `{tcp}`: Address already in use (os error \
-             98)\nhint: take another port, or any free one: --tcp 127.0.0.1:0\n"
+             98)\nhint: choose another port, or any free one: --tcp 127.0.0.1:0\n"
         ),
     );
 }

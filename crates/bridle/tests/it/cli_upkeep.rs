@@ -46,7 +46,7 @@ fn old_sessions_are_previewed_forgotten_and_compacted() {
     assert!(again.stdout.starts_with("nothing to compact"), "{again:?}");
     let verified = home.run(&["log", "verify"]);
     assert_eq!(verified.code, 0, "{verified:?}");
-    assert!(verified.stdout.ends_with("were compacted and are gone\n"), "{verified:?}");
+    assert!(verified.stdout.ends_with("were compacted away\n"), "{verified:?}");
     let size = home.run(&["record", "size", "--json"]).stdout;
     assert!(size.contains("\"forgotten-records\":0,"), "{size}");
     let log = home.run(&["log"]).stdout;

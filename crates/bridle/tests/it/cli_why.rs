@@ -122,7 +122,7 @@ fn a_failed_act_has_its_reason() {
     assert_eq!(entry["reason"], "no space left\u{1b}[2J");
     for record in ["10", "11"] {
         let done = home.run(&["why", record]);
-        let ended = "record 11: it ended `failed`: no space left";
+        let ended = "record 11: outcome `failed`: no space left";
         assert!(done.stdout.contains(ended), "{record}: {}", done.stdout);
         assert!(!done.stdout.contains('\u{1b}'), "{:?}", done.stdout);
         let done = home.run(&["why", record, "--json"]);
@@ -132,5 +132,5 @@ fn a_failed_act_has_its_reason() {
     // Where nothing failed there is no reason.
     let home = self::home(Outcome::Done(Value::T));
     assert!(!home.run(&["effects"]).stdout.contains("reason"));
-    assert!(home.run(&["why", "11"]).stdout.contains("record 11: it ended `done`\n"));
+    assert!(home.run(&["why", "11"]).stdout.contains("record 11: outcome `done`\n"));
 }
