@@ -103,7 +103,7 @@ fn verify(args: &args::VerifyArgs) -> Result<BridleExit, CommandFailure> {
     match (&kept, &args.key) {
         (Some(_), Some(_)) => text.push_str("the kept head is signed and is part of this chain\n"),
         (Some(kept), None) if kept.is_signed() => {
-            text.push_str("the kept head is part of this chain; its signature was not checked\n")
+            text.push_str("the kept head is part of this chain; its signature was not checked\n");
         }
         (Some(_), None) => text.push_str("the kept head is part of this chain\n"),
         (None, _) => {}
