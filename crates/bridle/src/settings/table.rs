@@ -50,9 +50,7 @@ impl SettingPreset {
             SettingPreset::Unset => None,
             SettingPreset::Text(text) => Some(text),
             SettingPreset::StateDir => Some("$XDG_STATE_HOME/bridle, else ~/.local/state/bridle"),
-            SettingPreset::Policy => {
-                Some("policy.org beside the settings file; built-in policies if it is missing")
-            }
+            SettingPreset::Policy => Some("policy.org beside the settings file, else built in"),
             SettingPreset::Socket => {
                 Some("$XDG_RUNTIME_DIR/bridle/bridle.sock, else in the state directory")
             }
