@@ -31,26 +31,29 @@ pub(crate) enum BridleExit {
 impl BridleExit {
     /// Every code with its meaning, in the order of the help text.
     pub(crate) const TABLE: [(BridleExit, &'static str); 14] = [
-        (BridleExit::Ok, "done; a reader that went away (broken pipe) is no failure"),
+        (BridleExit::Ok, "success; also when the reader closes the pipe"),
         (
             BridleExit::Answered,
-            "the daemon answered with an error or is not healthy; a replay differs, an example or program fails",
+            "the daemon answers with an error or is unhealthy; a replay, example or program fails",
         ),
         (BridleExit::Usage, "bad command line"),
-        (BridleExit::OutsideSubset, "a Lisp program needs what the subset does not have"),
+        (BridleExit::OutsideSubset, "a Lisp program uses something outside the subset"),
         (
             BridleExit::Data,
-            "bad input: no form, frame or set of policies, a wrong signature, a changed record",
+            "bad input: an invalid form, frame or policy file, a wrong signature, a changed record",
         ),
         (BridleExit::NoInput, "an input file, a record or a session is missing"),
-        (BridleExit::Unavailable, "no daemon there, or it went away"),
+        (BridleExit::Unavailable, "no daemon, or the connection was lost"),
         (BridleExit::Software, "internal error"),
-        (BridleExit::CannotCreate, "a file cannot be created, or exists already"),
+        (BridleExit::CannotCreate, "a file cannot be created or already exists"),
         (BridleExit::Io, "reading or writing failed"),
-        (BridleExit::Temporary, "timed out, or another daemon holds the state directory"),
+        (
+            BridleExit::Temporary,
+            "timeout, waiting for approval, or another daemon uses the state directory",
+        ),
         (BridleExit::Protocol, "the other side does not speak the protocol"),
         (BridleExit::Permission, "not allowed, or the signature was refused"),
-        (BridleExit::Config, "a setting is wrong"),
+        (BridleExit::Config, "invalid setting"),
     ];
 
     /// The table as the help text and the manual page show it.
@@ -158,7 +161,7 @@ impl CommandFailure {
             return CommandFailure::new(BridleExit::Ok, "");
         }
         CommandFailure::because(BridleExit::Io, what, error)
-            .hint("check the other end of the pipe and the space on the disk")
+            .hint("check the other end of the pipe and the free disk space")
     }
 }
 

@@ -274,7 +274,7 @@ pub(crate) fn default_file() -> Option<PathBuf> {
 /// The default file, or the failure that says why there is none.
 pub(crate) fn expected_file() -> Result<PathBuf, CommandFailure> {
     default_file().ok_or_else(|| {
-        CommandFailure::new(BridleExit::Config, "no place for a settings file: HOME is not set")
+        CommandFailure::new(BridleExit::Config, "no settings file: HOME is not set")
             .hint("name one with --config FILE, or set HOME or XDG_CONFIG_HOME")
     })
 }

@@ -78,19 +78,19 @@ pub enum ShellError {
         message: String,
     },
     /// The daemon signs its frames and we do not.
-    #[error("`{addr}` signs its frames and wants them signed")]
+    #[error("`{addr}` requires signed frames")]
     Signed {
         /// Daemon that was asked.
         addr: DaemonAddress,
     },
     /// We sign our frames and the daemon does not.
-    #[error("`{addr}` does not sign its frames, and a key was given")]
+    #[error("`{addr}` does not sign frames, but a key was given")]
     NotSigned {
         /// Daemon that was asked.
         addr: DaemonAddress,
     },
     /// The daemon's signature does not fit our key.
-    #[error("`{addr}` signs with another key than the one given")]
+    #[error("`{addr}` signs with a different key")]
     WrongKey {
         /// Daemon that was asked.
         addr: DaemonAddress,
@@ -186,21 +186,21 @@ impl ShellError {
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             ShellError::Syntax(_) | ShellError::Frame { .. } => None,
-            ShellError::TooMuch { .. } => Some("send it in several forms"),
+            ShellError::TooMuch { .. } => Some("split it into several forms"),
             ShellError::Connect { .. } => match self.kind() {
                 ErrorKind::Permission => {
-                    Some("the socket belongs to another user; ask as that user")
+                    Some("the socket belongs to another user; run this as that user")
                 }
                 _ => Some("start it with: bridle up"),
             },
             ShellError::Listen { .. } => {
-                Some("take another address, or any free port: 127.0.0.1:0")
+                Some("choose another address, or any free port: 127.0.0.1:0")
             }
             ShellError::Closed { .. } | ShellError::Broken { .. } => {
                 Some("the log of `bridle up` says why; with signed frames, check --key-file")
             }
             ShellError::Timeout { .. } => {
-                Some("give it longer with --timeout, or look at the log of `bridle up`")
+                Some("raise --timeout, or look at the log of `bridle up`")
             }
             ShellError::NotProtocol { .. } => {
                 Some("check the address: another program listens there")
@@ -210,7 +210,7 @@ impl ShellError {
             }
             ShellError::Refused { .. } => match self.kind() {
                 ErrorKind::Permission => Some("sign with the daemon's key: --key-file FILE"),
-                ErrorKind::Missing => Some("`bridle sessions` lists what exists"),
+                ErrorKind::Missing => Some("`bridle sessions` lists sessions"),
                 ErrorKind::Data => None,
                 _ => Some("try again later, or raise the limit: bridle config show"),
             },
@@ -222,7 +222,7 @@ impl ShellError {
             ShellError::Random(_) => Some("the system must offer /dev/urandom"),
             ShellError::Encode(_) => Some("split the form; one frame holds at most 16777215"),
             ShellError::Read(_) | ShellError::Write(_) => {
-                Some("check the other end of the pipe and the space on the disk")
+                Some("check the other end of the pipe and the free disk space")
             }
         }
     }

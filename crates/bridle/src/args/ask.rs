@@ -11,22 +11,22 @@ use super::{CONNECTION, seconds};
 
 #[derive(Debug, Args)]
 pub(crate) struct AskArgs {
-    /// The question; without it, standard input is read to its end
+    /// Prompt to send; without it, read stdin to its end
     #[arg(value_name = "TEXT", trailing_var_arg = true)]
     pub(crate) words: Vec<String>,
-    /// Session to go on with; without it, nothing is remembered
+    /// Session to continue; without it, nothing is remembered
     #[arg(long, value_name = "ID")]
     pub(crate) session: Option<String>,
     /// Thread within the session
     #[arg(long, value_name = "ID", requires = "session")]
     pub(crate) conversation: Option<String>,
-    /// Longest wait for all of it; the Engine is told, too
+    /// Timeout for the whole answer; also sent to the Engine
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub(crate) timeout: Option<Duration>,
-    /// Wait for the whole answer, instead of showing it as it comes
+    /// Print the answer when it is complete, not as it arrives
     #[arg(long)]
     pub(crate) no_stream: bool,
-    /// Print everything that the Shell does as JSON, an object a line
+    /// Print everything the shell does as JSON, one object per line
     #[arg(long)]
     pub(crate) json: bool,
     /// The Engine: http://HOST:PORT, https://HOST or unix:PATH [default: $BRIDLE_ENGINE, else your own
@@ -37,26 +37,26 @@ pub(crate) struct AskArgs {
     /// set]; your own daemon needs none
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = CONNECTION)]
     pub(crate) token_file: Option<PathBuf>,
-    /// PEM file of the authorities that certificates are checked with [default: the system's]
+    /// CA certificates to trust, a PEM file [default: those of the system]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = CONNECTION)]
     pub(crate) ca: Option<PathBuf>,
     /// Settings file [default: $XDG_CONFIG_HOME/bridle/config.toml]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = CONNECTION)]
     pub(crate) config: Option<PathBuf>,
-    /// Be driven by lines on standard input, as `bridle conform shell` does
+    /// Take commands from stdin, one per line, as `bridle conform shell` sends them
     #[arg(long, conflicts_with_all = ["words", "json", "timeout", "conversation"])]
     pub(crate) lines: bool,
-    /// With --lines, a daemon of the framed protocol instead of an Engine, as `bridle conform
-    /// oacp-client` is
+    /// With --lines, talk the framed protocol to this daemon instead of an Engine, as `bridle
+    /// conform oacp-client` does
     #[arg(long, value_name = "ADDR", requires_all = ["lines", "session"], conflicts_with = "engine")]
     pub(crate) addr: Option<DaemonAddress>,
-    /// Number of the last event seen there
+    /// Number of the last event received from it
     #[arg(long, value_name = "SEQ", default_value = "0", requires = "addr")]
     pub(crate) cursor: u64,
-    /// Sign frames with the bytes of this file; an empty name is none
+    /// Sign frames with the key in this file; an empty name means no key
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "addr")]
     pub(crate) key_file: Option<String>,
-    /// Name of that key at the daemon
+    /// Id of that key in the daemon's settings
     #[arg(long, value_name = "ID", default_value = "default", requires = "key_file")]
     pub(crate) key_id: String,
 }

@@ -9,7 +9,7 @@ const GROUPS: [(&str, &[&str]); 7] = [
     ("Start", &["up", "init", "health", "config"]),
     ("Talk", &["ask", "send", "tail"]),
     (
-        "Say what may be done",
+        "Control what bridle does",
         &["approvals", "approve", "deny", "policy", "sandbox", "why", "effects"],
     ),
     ("Your Org files", &["memory", "undo", "org"]),
@@ -17,7 +17,7 @@ const GROUPS: [(&str, &[&str]); 7] = [
         "Sessions and the record",
         &["sessions", "schedules", "log", "record", "replay", "fork", "forget"],
     ),
-    ("Let others in", &["token", "pair"]),
+    ("Give others access", &["token", "pair"]),
     ("Write a client", &["conform", "tap", "sexp", "frame", "schema"]),
 ];
 
@@ -32,7 +32,7 @@ pub(crate) fn command() -> Command {
     let command = Cli::command();
     let list = grouped(&command);
     let template = format!(
-        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{list}\nOptions:\n{{options}}{{after-help}}"
+        "{{about-with-newline}} {{usage-heading}} {{usage}}\n\n{list} Options: {{options}}{{after-help}}"
     );
     command.help_template(template)
 }
@@ -98,7 +98,7 @@ mod tests {
         for sub in command.get_subcommands().filter(|it| it.get_name() != "help") {
             let start = format!("  {} ", sub.get_name());
             let count = help.lines().filter(|line| line.starts_with(&start)).count();
-            assert_eq!(count, 1, "{}\n{help}", sub.get_name());
+            assert_eq!(count, 1, "{} {help}", sub.get_name());
         }
         let list = help.split("Examples:").next().expect("a first part");
         assert!(list.lines().all(|line| line.chars().count() <= 80), "{list}");

@@ -13,55 +13,53 @@ use crate::settings::{ConfigFile, StateDir};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum PolicyCommand {
-    /// Check a file of policies: exit 0 if it can be installed, 65 with FILE:LINE: REASON if not
+    /// Check a policy file: exit 0 if it can be installed, 65 with FILE:LINE: REASON if not
     #[command(
-        after_help = "A file that ended the daemon while it was loaded is tried in a process of its own, \
-        and freed if that goes well.\n\n\
+        after_help = "A policy file that crashed the daemon is in quarantine. This loads it in a separate process \
+        and releases it from quarantine if that works.\n\n\
         Examples:\n  bridle policy check\n  bridle policy check new-policy.org"
     )]
     Check(PolicyCheckArgs),
-    /// Run the examples of a file and say how each came out: exit 1 if one fails
+    /// Run the examples in a policy file and print each result: exit 1 if one fails
     #[command(after_help = "Examples:\n  bridle policy test\n  bridle policy test new-policy.org")]
     Test(PolicySourceArgs),
-    /// Show the policies of a file, of the settings, or those that are built in
+    /// Show the policies in a file, in force, or built in
     #[command(
         after_help = "Examples:\n  bridle policy show\n  bridle policy show policy.org --json"
     )]
     Show(PolicyShowArgs),
-    /// Say what a file of policies makes of something that is described, and why
+    /// Show how a policy file judges a proposal, and why
     #[command(
-        after_help = "The proposal is written as in an example of the file: who asks, where it goes, and the \
-        payload.\n\n\
+        after_help = "Write the proposal as in the examples of a policy file: principal, target and payload.\n\n\
         Example:\n  \
         bridle policy explain policy.org '(:principal \"owner\" :by :thinker :target :emacs :action :eval :code \"1\")'"
     )]
     Explain(ExplainArgs),
-    /// Judge the latest decisions of the record again, by another file: what would have changed
-    #[command(after_help = "Nothing is carried out, and no daemon is asked.\n\n\
+    /// Show which past decisions another policy file would change
+    #[command(after_help = "Reads the record only: carries nothing out and needs no daemon.\n\n\
         Examples:\n  \
         bridle policy rehearse new-policy.org\n  \
         bridle policy rehearse --last 1000 --json")]
     Rehearse(RehearseArgs),
-    /// Write the built-in policies to a file, to be changed; never overwrites
+    /// Write the built-in policies to a file for you to edit; never overwrites
     #[command(after_help = "Example:\n  bridle policy init && $EDITOR ~/.config/bridle/policy.org")]
     Init {
-        /// The file [default: the one that the settings name]
+        /// File to write [default: the setting `policy`]
         #[arg(value_hint = ValueHint::FilePath)]
         file: Option<PathBuf>,
         #[command(flatten)]
         settings: ConfigFile,
     },
-    /// Let the running daemon read its file of policies again
+    /// Make the running daemon reload its policy file
     #[command(
-        after_help = "A file that is not good is not installed: the policies stay as they are, and \
-        the daemon says why.\n\nExample:\n  bridle policy install"
+        after_help = "If the file has an error, the policies in force stay and the daemon reports the error.\n\nExample:\n  bridle policy install"
     )]
     Install(PeerArgs),
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct PolicySourceArgs {
-    /// The file, or - for stdin [default: the one that the settings name, else what is built in]
+    /// Policy file, or - for stdin [default: the setting `policy`, else the built-in policies]
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) file: Option<PathBuf>,
     #[command(flatten)]
@@ -79,10 +77,10 @@ pub(crate) struct PolicyCheckArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct PolicyShowArgs {
-    /// The file, or - for stdin [default: the one that the settings name, else what is built in]
+    /// Policy file, or - for stdin [default: the setting `policy`, else the built-in policies]
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) file: Option<PathBuf>,
-    /// One JSON object a line
+    /// Print one JSON object per line
     #[arg(long)]
     pub(crate) json: bool,
     #[command(flatten)]
@@ -91,13 +89,13 @@ pub(crate) struct PolicyShowArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct ExplainArgs {
-    /// The file, or - for stdin
+    /// Policy file, or - for stdin
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) file: PathBuf,
     /// Proposal to judge: (:principal S :action K ..)
     #[arg(value_name = "PLIST")]
     pub(crate) proposal: String,
-    /// One JSON object
+    /// Print one JSON object
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -106,10 +104,10 @@ pub(crate) struct ExplainArgs {
 pub(crate) struct RehearseArgs {
     #[command(flatten)]
     pub(crate) source: PolicySourceArgs,
-    /// At most so many decisions, the latest
+    /// Judge at most this many decisions, the latest
     #[arg(long, value_name = "COUNT", default_value_t = 100_000)]
     pub(crate) last: usize,
-    /// One JSON object
+    /// Print one JSON object
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -119,7 +117,7 @@ pub(crate) struct WhyArgs {
     /// Number of the record
     #[arg(value_name = "RECORD")]
     pub(crate) record: u64,
-    /// One JSON object
+    /// Print one JSON object
     #[arg(long)]
     pub(crate) json: bool,
     #[command(flatten)]
@@ -128,13 +126,13 @@ pub(crate) struct WhyArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct EffectsArgs {
-    /// Only those without an outcome, and those whose outcome nobody knows
+    /// Only effects without an outcome, or with an unknown one
     #[arg(long)]
     pub(crate) open: bool,
-    /// Only those of this session
+    /// Only effects of this session
     #[arg(long, value_name = "NAME")]
     pub(crate) session: Option<String>,
-    /// One JSON object a line
+    /// Print one JSON object per line
     #[arg(long)]
     pub(crate) json: bool,
     #[command(flatten)]
@@ -143,7 +141,7 @@ pub(crate) struct EffectsArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct ApprovalsArgs {
-    /// One JSON object a line
+    /// Print one JSON object per line
     #[arg(long)]
     pub(crate) json: bool,
     #[command(flatten)]
@@ -152,37 +150,37 @@ pub(crate) struct ApprovalsArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct ApproveArgs {
-    /// The question, as `bridle approvals` names it
+    /// Id of the approval, from `bridle approvals`
     #[arg(value_name = "ID")]
     pub(crate) id: String,
-    /// Allow it from now on, by a policy that ends: shown first, with what it would have changed
+    /// Also allow it from now on, by a grant that expires; shows its effect first
     #[arg(long)]
     pub(crate) always: bool,
-    /// Scope of that policy: exactly this action, or the same edit with any arguments at this
+    /// Scope of the grant: exactly this action, or the same edit with any arguments at this
     /// heading, in this file, or in this folder and below
     #[arg(long, value_name = "SCOPE", default_value = "action", requires = "always")]
     #[arg(value_parser = scopes())]
     pub(crate) scope: GrantScope,
-    /// Show what --always would do, for every scope; nothing is answered, and nothing is written
+    /// Show what --always would do for every scope, without answering or writing
     #[arg(long, requires = "always")]
     pub(crate) preview: bool,
-    /// One JSON object
+    /// Print one JSON object
     #[arg(long)]
     pub(crate) json: bool,
-    /// Lifetime of that policy: 30m, 12h, 7d, at most 365d
+    /// Lifetime of the grant: 30m, 12h, 7d, at most 365d
     #[arg(long = "for", value_name = "TIME", default_value = "7d", requires = "always")]
     #[arg(value_parser = span)]
     pub(crate) span: Duration,
-    /// Wait until it is done, and say how that ended; on a terminal it does so anyway
+    /// Wait for the action to finish and print its outcome; the default on a terminal
     #[arg(long)]
     pub(crate) wait: bool,
-    /// Do not wait, on a terminal either
+    /// Do not wait for the outcome
     #[arg(long, conflicts_with = "wait")]
     pub(crate) no_wait: bool,
-    /// Do not ask before the policy is written
+    /// Write the grant without asking for confirmation
     #[arg(long)]
     pub(crate) yes: bool,
-    /// State directory that the daemon uses, to read what was asked for
+    /// State directory of the daemon, to read the proposal from
     #[arg(long, value_name = "PATH", value_hint = ValueHint::DirPath)]
     pub(crate) state: Option<String>,
     #[command(flatten)]
@@ -191,7 +189,7 @@ pub(crate) struct ApproveArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct DenyArgs {
-    /// The question, as `bridle approvals` names it
+    /// Id of the approval, from `bridle approvals`
     #[arg(value_name = "ID")]
     pub(crate) id: String,
     #[command(flatten)]

@@ -9,11 +9,11 @@ use crate::settings::StateDir;
 pub(crate) enum MemoryCommand {
     #[command(flatten)]
     Recall(super::recall::RecallCommand),
-    /// Change a file: the daemon shows the diff, and does it after a yes
+    /// Edit a file: shows the diff and applies it after approval
     #[command(
-        after_help = "The heading is named by --id, --outline (once for each level, from the top) or --line. Shows what\n\
-        would change and asks; --yes does not ask, --dry-run only shows. Where nobody can be asked, the\n\
-        question waits for `bridle approve`, and the exit code is 75.\n\n\
+        after_help = "Name the heading with --id, --outline (once per level, from the top) or --line. Shows the diff and \
+        asks for confirmation; --yes does not ask, --dry-run only shows. Without a terminal the edit waits \
+        for `bridle approve`, and the exit code is 75.\n\n\
         Examples:\n  \
         bridle memory edit garden.org --outline 'Water the beds' state DONE\n  \
         bridle memory edit garden.org --id water plan deadline '<2026-11-20 Fri>' --dry-run\n  \
@@ -22,76 +22,77 @@ pub(crate) enum MemoryCommand {
         bridle memory edit garden.org --line 12 archive --into garden.org_archive"
     )]
     Edit(Box<MemoryEditArgs>),
-    /// List versions of your files, the latest first: when, who, why
+    /// List versions of your files, latest first: when, who, why
     #[command(
-        after_help = "Works while the daemon runs and when it does not. RECORD is what `bridle undo` takes.\n\n\
+        after_help = "Works with or without a running daemon. Pass RECORD to `bridle undo`.\n\n\
         Examples:\n  \
         bridle memory log\n  \
         bridle memory log projects/garden.org --changes --json"
     )]
     Log(MemoryLogArgs),
-    /// Print what a version changed, as a unified diff
+    /// Print the change of a version as a unified diff
     #[command(after_help = "Examples:\n  \
         bridle memory show 12\n  \
         bridle memory show --record 4711")]
     Show(MemoryShowArgs),
-    /// Compare two versions, or one with the file as it is now
+    /// Compare two versions, or a version with the current file
     #[command(after_help = "Examples:\n  \
         bridle memory diff 12\n  \
         bridle memory diff 12 15")]
     Diff(MemoryDiffArgs),
-    /// Print a file as it was at a time, or list all files of that time
+    /// Print a file as it was at a past time, or list all files of that time
     #[command(
-        after_help = "A time is 2026-11-15, 2026-11-15T12:30Z (all in UTC), or so long ago: 30m, 12h, 7d.\n\n\
+        after_help = "TIME is 2026-11-15 or 2026-11-15T12:30Z, both in UTC, or an age: 30m, 12h, 7d.\n\n\
         Examples:\n  \
         bridle memory at 2026-11-15T12:30Z projects/garden.org\n  \
         bridle memory at 7d --json"
     )]
     At(MemoryAtArgs),
-    /// Keep all files as they are now under a name
+    /// Save all files as they are now under a name
     #[command(after_help = "Example:\n  bridle memory snapshot before-the-move")]
     Snapshot {
-        /// 1 to 64 of A-Z a-z 0-9 . _ -
+        /// Name of the snapshot: 1 to 64 of A-Z a-z 0-9 . _ -
         #[arg(value_name = "NAME")]
         name: String,
         #[command(flatten)]
         peer: PeerArgs,
     },
-    /// List the snapshots
+    /// List snapshots
     Snapshots {
-        /// One JSON object a line
+        /// Print one JSON object per line
         #[arg(long)]
         json: bool,
         #[command(flatten)]
         state: StateDir,
     },
-    /// Bring files back as a snapshot has them; what came since is left alone
+    /// Restore files from a snapshot; leaves newer files alone
     #[command(
-        after_help = "Shows what would change, and which lines that you wrote would go, and asks first; --yes does not ask, --dry-run only shows.\n\n\
+        after_help = "Shows the change and which of your own lines it removes, then asks for confirmation; --yes does not ask, \
+        --dry-run only shows.\n\n\
         Examples:\n  \
         bridle memory restore before-the-move --dry-run\n  \
         bridle memory restore before-the-move --file projects/garden.org"
     )]
     Restore {
-        /// The snapshot
+        /// Name of the snapshot
         #[arg(value_name = "NAME")]
         name: String,
-        /// Only this file
+        /// Restore only this file
         #[arg(long, value_name = "FILE")]
         file: Option<String>,
         #[command(flatten)]
         how: TakeBackArgs,
     },
-    /// Take all changes of one turn back, and keep what others wrote since
+    /// Undo all changes of one turn and keep later edits
     #[command(
-        after_help = "`bridle memory log --json` has the session and the turn of each change.\n\n\
+        after_help = "`bridle memory log --json` prints the session and turn of each change.\n\n\
         Example:\n  bridle memory rollback work 12"
     )]
     Rollback {
-        /// The session
+        /// Session of the turn
         #[arg(value_name = "SESSION")]
         session: String,
-        /// The turn
+        /// Number of the turn
         #[arg(value_name = "TURN")]
         turn: u64,
         #[command(flatten)]
@@ -101,25 +102,25 @@ pub(crate) enum MemoryCommand {
 
 #[derive(Debug, Args)]
 pub(crate) struct MemoryEditArgs {
-    /// The file, by its name below the folder
+    /// Path of the file, relative to the Org folder
     #[arg(value_name = "FILE")]
     pub(crate) file: String,
-    /// The heading with this ID or CUSTOM_ID
+    /// Heading with this ID or CUSTOM_ID
     #[arg(long, value_name = "ID", conflicts_with_all = ["outline", "line"])]
     pub(crate) id: Option<String>,
-    /// The heading with this title; once for each level, from the top
+    /// Heading with this title; once per level, from the top
     #[arg(long, value_name = "TITLE", conflicts_with = "line")]
     pub(crate) outline: Vec<String>,
-    /// The heading, or the item of a list, on this line
+    /// Heading or list item on this line
     #[arg(long, value_name = "N")]
     pub(crate) line: Option<u64>,
-    /// Do not ask
+    /// Approve the edit without asking
     #[arg(long, global = true)]
     pub(crate) yes: bool,
-    /// Show what would change, and ask for nothing
+    /// Only show what would change
     #[arg(long, global = true, conflicts_with = "yes")]
     pub(crate) dry_run: bool,
-    /// One JSON object, with the diff
+    /// Print one JSON object, with the diff
     #[arg(long, global = true)]
     pub(crate) json: bool,
     /// State directory of the daemon, for --dry-run
@@ -135,66 +136,66 @@ pub(crate) struct MemoryEditArgs {
 pub(crate) enum EditVerbArg {
     /// Set the title
     Title { text: String },
-    /// Set the keyword, or take it away; what repeats moves on, and the log is kept, as Org does
+    /// Set or remove the TODO keyword; repeaters and the log are handled as in Org
     State {
         keyword: Option<String>,
-        /// A note for the log, where the file's settings ask for one
+        /// Note for the log, if the file's settings ask for one
         #[arg(long, value_name = "TEXT")]
         note: Option<String>,
     },
-    /// Set the priority, one letter or digit, or take it away
+    /// Set or remove the priority: one letter or digit
     Priority { letter: Option<String> },
-    /// Set the heading's own tags
+    /// Set the tags of the heading
     Tags { tags: Vec<String> },
-    /// Set a property, or take it away
+    /// Set or remove a property
     Property { key: String, value: Option<String> },
-    /// Set a time, or take it away
+    /// Set or remove a planning date
     Plan {
-        /// Name of the property
+        /// Kind of date
         #[arg(value_parser = ["scheduled", "deadline", "closed"])]
         which: String,
-        /// Such as '<2026-11-20 Fri>'
+        /// Timestamp, such as '<2026-11-20 Fri>'
         stamp: Option<String>,
     },
-    /// Put a text behind the subtree, on the same level
+    /// Insert text after the subtree, on the same level
     Insert { text: String },
-    /// Put a text at the end of the subtree, one level below, or at the end of the file
+    /// Append text at the end of the subtree, one level below, or at the end of the file
     Append { text: String },
-    /// Move the subtree before the one above it
+    /// Move the subtree above its previous sibling
     Up,
-    /// Move the subtree below another heading, perhaps of another file
+    /// Move the subtree below another heading, in this file or another
     Refile {
-        /// The other file; without a heading, to its end
+        /// Target file; without a heading, append to its end
         #[arg(long, value_name = "FILE")]
         to_file: Option<String>,
-        /// The heading with this ID or CUSTOM_ID
+        /// Heading with this ID or CUSTOM_ID
         #[arg(long, value_name = "ID", conflicts_with_all = ["to_outline", "to_line"])]
         to_id: Option<String>,
-        /// The heading with this title; once for each level, from the top
+        /// Heading with this title; once per level, from the top
         #[arg(long, value_name = "TITLE", conflicts_with = "to_line")]
         to_outline: Vec<String>,
-        /// The heading on this line
+        /// Heading on this line
         #[arg(long, value_name = "N")]
         to_line: Option<u64>,
     },
-    /// Give it the tag ARCHIVE, or move the subtree to the end of an archive
+    /// Add the tag ARCHIVE, or move the subtree to the end of an archive file
     Archive {
-        /// The archive; it may be new
+        /// Archive file; created if missing
         #[arg(long, value_name = "FILE")]
         into: Option<String>,
     },
-    /// Take the subtree away
+    /// Delete the subtree
     Delete,
     /// Check or uncheck the box of the item on --line
     Checkbox,
     /// Start the clock
     ClockIn {
-        /// Such as '[2026-11-15 Sun 10:00]' [default: now, in UTC]
+        /// Time, such as '[2026-11-15 Sun 10:00]' [default: now, in UTC]
         at: Option<String>,
     },
     /// Stop the clock
     ClockOut {
-        /// Such as '[2026-11-15 Sun 10:00]' [default: now, in UTC]
+        /// Time, such as '[2026-11-15 Sun 10:00]' [default: now, in UTC]
         at: Option<String>,
     },
 }
@@ -202,16 +203,16 @@ pub(crate) enum EditVerbArg {
 /// Options for undoing something.
 #[derive(Debug, Args)]
 pub(crate) struct TakeBackArgs {
-    /// Do not ask
+    /// Do not ask for confirmation
     #[arg(long)]
     pub(crate) yes: bool,
-    /// Show what would change, and change nothing
+    /// Only show what would change
     #[arg(long, conflicts_with = "yes")]
     pub(crate) dry_run: bool,
-    /// One JSON object, with the diff and your lines that go; with --dry-run or --yes
+    /// Print one JSON object with the diff and your lines that it removes; needs --dry-run or --yes
     #[arg(long)]
     pub(crate) json: bool,
-    /// State directory of the daemon, for what is shown
+    /// State directory of the daemon, to compute the diff from
     #[arg(long, value_name = "PATH", value_hint = ValueHint::DirPath)]
     pub(crate) state: Option<String>,
     #[command(flatten)]
@@ -220,7 +221,7 @@ pub(crate) struct TakeBackArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct UndoArgs {
-    /// The record of the change, as `bridle memory log` and `bridle effects` name it
+    /// Record of the change, from `bridle memory log` or `bridle effects`
     #[arg(value_name = "RECORD")]
     pub(crate) record: u64,
     #[command(flatten)]
@@ -229,16 +230,16 @@ pub(crate) struct UndoArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct MemoryLogArgs {
-    /// Only this file, by its name below the folder
+    /// Only this file, by its path relative to the Org folder
     #[arg(value_name = "FILE")]
     pub(crate) file: Option<String>,
-    /// At most so many
+    /// Print at most this many
     #[arg(long, value_name = "N", default_value_t = 100)]
     pub(crate) limit: usize,
-    /// Only what bridle changed, not what was written by others
+    /// Only changes by bridle
     #[arg(long)]
     pub(crate) changes: bool,
-    /// One JSON object a line
+    /// Print one JSON object per line
     #[arg(long)]
     pub(crate) json: bool,
     #[command(flatten)]
@@ -247,13 +248,13 @@ pub(crate) struct MemoryLogArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct MemoryShowArgs {
-    /// The version
+    /// Number of the version
     #[arg(value_name = "VERSION", required_unless_present = "record")]
     pub(crate) version: Option<u64>,
-    /// All files that one record changed
+    /// Show all files that this record changed
     #[arg(long, value_name = "RECORD", conflicts_with = "version")]
     pub(crate) record: Option<u64>,
-    /// One JSON object a line, with the diff
+    /// Print one JSON object per line, with the diff
     #[arg(long)]
     pub(crate) json: bool,
     #[command(flatten)]
@@ -262,13 +263,13 @@ pub(crate) struct MemoryShowArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct MemoryDiffArgs {
-    /// The older version
+    /// Older version
     #[arg(value_name = "VERSION")]
     pub(crate) from: u64,
-    /// The newer one [default: the file as it is now]
+    /// Newer version [default: the current file]
     #[arg(value_name = "VERSION")]
     pub(crate) to: Option<u64>,
-    /// One JSON object
+    /// Print one JSON object
     #[arg(long)]
     pub(crate) json: bool,
     #[command(flatten)]
@@ -280,10 +281,10 @@ pub(crate) struct MemoryAtArgs {
     /// Point in time
     #[arg(value_name = "TIME")]
     pub(crate) time: String,
-    /// The file whose text is printed
+    /// File to print
     #[arg(value_name = "FILE")]
     pub(crate) file: Option<String>,
-    /// One JSON object a line, of the versions
+    /// Print the versions, one JSON object per line
     #[arg(long)]
     pub(crate) json: bool,
     #[command(flatten)]

@@ -8,13 +8,13 @@ use super::PeerArgs;
 
 #[derive(Debug, Args)]
 pub(crate) struct InitArgs {
-    /// The folder of Org files [default: ~/memex]
+    /// Org folder [default: ~/memex]
     #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) dir: Option<PathBuf>,
-    /// Do it without asking
+    /// Do not ask for confirmation
     #[arg(long)]
     pub(crate) yes: bool,
-    /// Only say what would be read
+    /// Only show what would be read
     #[arg(long, conflicts_with = "yes")]
     pub(crate) dry_run: bool,
     /// Print one JSON object
@@ -22,7 +22,7 @@ pub(crate) struct InitArgs {
     pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) peer: PeerArgs,
-    /// State directory for the index [default: the settings']
+    /// State directory for the index [default: the setting `state`]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) state: Option<String>,
 }
@@ -31,8 +31,7 @@ pub(crate) struct InitArgs {
 pub(crate) enum RecallCommand {
     /// Find headings and files: by words, tags, keywords, properties, dates
     #[command(
-        after_help = "Words must all be there; \"a phrase\", begin* and -without mean what they look like, the\n\
-        last behind `--`.\n\n\
+        after_help = "Results contain all words. Also \"a phrase\", a prefix* and, after `--`, an -excluded word.\n\n\
         Examples:\n  \
         bridle memory query roof ladder\n  \
         bridle memory query --state open -- roof -ladder\n  \
@@ -40,56 +39,56 @@ pub(crate) enum RecallCommand {
         bridle memory query --from 2026-11-15 --to 2026-11-21"
     )]
     Query(Box<QueryArgs>),
-    /// Print titles in the order of the files
+    /// Print the titles of headings, in file order
     #[command(after_help = "Examples:\n  \
         bridle memory outline --depth 1\n  \
         bridle memory outline --under projects/roof.org")]
     Outline(OutlineArgs),
-    /// Print a point of attention in full, and the rest in outline, within a budget of tokens
+    /// Print a heading or file in full and the rest in outline, within a token budget
     #[command(after_help = "Example:\n  bridle memory focus projects/roof.org --budget 2000")]
     Focus(FocusArgs),
-    /// Print one heading or file with its text, by its id or path
+    /// Print the text of a heading or file
     Get(GetArgs),
-    /// Say how it stands with the index: what is in it, what is not read and why
+    /// Show the state of the index: its contents, and files it could not read and why
     Status(StatusArgs),
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct QueryArgs {
-    /// Words
+    /// Words to find
     #[arg(value_name = "WORD")]
     pub(crate) words: Vec<String>,
-    /// A tag that it has or inherits; may be given again
+    /// Has or inherits this tag; repeatable
     #[arg(long, value_name = "TAG")]
     pub(crate) tag: Vec<String>,
-    /// A tag that it must not have
+    /// Does not have this tag; repeatable
     #[arg(long, value_name = "TAG")]
     pub(crate) without: Vec<String>,
-    /// A keyword; one of several
+    /// Has this TODO keyword; repeat for any of several
     #[arg(long, value_name = "KEYWORD")]
     pub(crate) todo: Vec<String>,
-    /// Whether something is left to do
+    /// Is open or done
     #[arg(long, value_name = "open|done", value_parser = ["open", "done"])]
     pub(crate) state: Option<String>,
-    /// A priority
+    /// Has this priority
     #[arg(long, value_name = "LETTER")]
     pub(crate) priority: Option<String>,
-    /// A property, with or without its value
+    /// Has this property, with any value or this one; repeatable
     #[arg(long, value_name = "NAME[=VALUE]")]
     pub(crate) property: Vec<String>,
-    /// The first day of a span that one of its dates falls into
+    /// Has a date on or after this day
     #[arg(long, value_name = "DATE")]
     pub(crate) from: Option<String>,
-    /// The last day of it
+    /// Has a date on or before this day
     #[arg(long, value_name = "DATE")]
     pub(crate) to: Option<String>,
-    /// Kind of object
+    /// Kind of result
     #[arg(long = "type", value_name = "heading|file", value_parser = ["heading", "file"])]
     pub(crate) kind: Option<String>,
-    /// Reach of the object
+    /// Scope of the result
     #[arg(long, value_name = "SCOPE", value_parser = ["memex", "project", "session"])]
     pub(crate) scope: Option<String>,
-    /// Only what is below this: an id, a file or a folder
+    /// Only results below this id, file or folder
     #[arg(long, value_name = "ID|PATH")]
     pub(crate) under: Option<String>,
     #[command(flatten)]
@@ -99,10 +98,10 @@ pub(crate) struct QueryArgs {
 /// Page size, and place to go on from.
 #[derive(Debug, Args)]
 pub(crate) struct PagingArgs {
-    /// Number of results to print [default: 50]
+    /// Print at most this many results [default: 50]
     #[arg(long, value_name = "COUNT")]
     pub(crate) limit: Option<u32>,
-    /// Go on where a page ended; it says so on stderr
+    /// Continue after a page, with the cursor that it printed on stderr
     #[arg(long, value_name = "CURSOR")]
     pub(crate) cursor: Option<String>,
     /// Print the answer as JSON
@@ -114,10 +113,10 @@ pub(crate) struct PagingArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct OutlineArgs {
-    /// Only what is below this: an id, a file or a folder
+    /// Only results below this id, file or folder
     #[arg(long, value_name = "ID|PATH")]
     pub(crate) under: Option<String>,
-    /// Levels of headings; 0 has files alone
+    /// Levels of headings to print; 0 prints files only
     #[arg(long, value_name = "LEVELS")]
     pub(crate) depth: Option<u32>,
     #[command(flatten)]
@@ -126,10 +125,10 @@ pub(crate) struct OutlineArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct FocusArgs {
-    /// The id of a heading, or the path of a file; without it, an overview
+    /// Id of a heading or path of a file; without it, an overview
     #[arg(value_name = "ID|PATH")]
     pub(crate) at: Option<String>,
-    /// Tokens [default: 4000]
+    /// Token budget [default: 4000]
     #[arg(long, value_name = "TOKENS")]
     pub(crate) budget: Option<u32>,
     /// Print the answer as JSON
@@ -141,7 +140,7 @@ pub(crate) struct FocusArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct GetArgs {
-    /// The id of a heading, or the path of a file
+    /// Id of a heading or path of a file
     #[arg(value_name = "ID|PATH")]
     pub(crate) id: String,
     /// Print the answer as JSON

@@ -26,10 +26,10 @@ pub(crate) struct LogListArgs {
     /// Only records after this number
     #[arg(long, value_name = "NUMBER", default_value_t = 0)]
     pub(crate) after: u64,
-    /// At most so many
+    /// Print at most this many
     #[arg(long, value_name = "COUNT")]
     pub(crate) limit: Option<u64>,
-    /// Go on with new records as they are written, until interrupted
+    /// Keep printing new records until interrupted
     #[arg(long, short)]
     pub(crate) follow: bool,
     #[command(flatten)]
@@ -42,40 +42,39 @@ pub(crate) struct LogListArgs {
 #[derive(Debug, Clone, Copy, Args)]
 #[command(group = ArgGroup::new("form").args(["json", "lisp"]))]
 pub(crate) struct RecordOutputArgs {
-    /// One JSON object a line
+    /// Print one JSON object per line
     #[arg(long)]
     pub(crate) json: bool,
-    /// Strings as Common Lisp reads them, line breaks inside them kept
+    /// Print strings as Common Lisp reads them, with their line breaks
     #[arg(long)]
     pub(crate) lisp: bool,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum LogVerb {
-    /// Check the chain of hashes: exit 0 if whole, 65 with the number of the first record that is not
+    /// Check the hash chain: exit 0 if intact, 65 with the number of the first bad record
     #[command(
-        after_help = "A line that `bridle log head` printed earlier, kept elsewhere, also finds a record \
-        that was rewritten as a whole or cut at its end.\n\n\
+        after_help = "With a line from an earlier `bridle log head`, kept elsewhere, this also detects a record that was \
+        rewritten as a whole or truncated.\n\n\
         Examples:\n  \
         bridle log verify\n  \
         bridle log verify --head head.txt --key signing.key"
     )]
     Verify(VerifyArgs),
-    /// Print number and hash of the last record, to be kept elsewhere
+    /// Print the number and hash of the last record, to keep elsewhere
     #[command(after_help = "Example:\n  bridle log head --sign signing.key > head.txt")]
     Head(HeadArgs),
-    /// Write what was thought and done as an Org file on stdout
+    /// Export the record as an Org file to stdout
     #[command(after_help = "Examples:\n  \
         bridle log export --org > trace.org\n  \
         bridle log export --org --session work > work.org")]
     Export(ExportArgs),
-    /// Keep a text copy of the record in a file, for grep or an editor, until interrupted
+    /// Copy the record to a text file, for grep or an editor, until interrupted
     #[command(
-        after_help = "Only whole lines are appended, one a record; started again, it goes on where the file \
-        ends.\n\n\
+        after_help = "Appends whole lines, one per record. A restart continues where the file ends.\n\n\
         Examples:\n  \
         bridle log mirror ~/record.lisp\n  \
-        bridle log mirror --once ~/record.lisp                    bring it up to date and end"
+        bridle log mirror --once ~/record.lisp                    update the copy and exit"
     )]
     Mirror(MirrorArgs),
 }
@@ -94,7 +93,7 @@ pub(crate) struct VerifyArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct HeadArgs {
-    /// Sign the line with the bytes of this file, at least 16
+    /// Sign the line with the key in this file: its bytes, at least 16
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) sign: Option<PathBuf>,
     #[command(flatten)]
@@ -103,7 +102,7 @@ pub(crate) struct HeadArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct ExportArgs {
-    /// As Org; the one format there is
+    /// Export as Org, the only format
     #[arg(long, required = true)]
     pub(crate) org: bool,
     /// Only this session
@@ -115,10 +114,10 @@ pub(crate) struct ExportArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct MirrorArgs {
-    /// The copy; created with mode 0600 if missing
+    /// File to append to; created with mode 0600 if missing
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) file: PathBuf,
-    /// End when the copy is up to date
+    /// Exit when the copy is up to date
     #[arg(long)]
     pub(crate) once: bool,
     #[command(flatten)]
@@ -144,10 +143,10 @@ pub(crate) struct TailArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct SessionsArgs {
-    /// Include sessions that you did not name, and forgotten ones
+    /// Include unnamed and forgotten sessions
     #[arg(long)]
     pub(crate) all: bool,
-    /// One JSON object a line
+    /// Print one JSON object per line
     #[arg(long)]
     pub(crate) json: bool,
     #[command(flatten)]
@@ -156,16 +155,16 @@ pub(crate) struct SessionsArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct ReplayArgs {
-    /// Compare nothing before this record; what went before is still fed, since it makes the state
+    /// Compare from this record on; earlier events still run, to build the state
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     pub(crate) from: u64,
-    /// End with this record
+    /// Stop after this record
     #[arg(long, value_name = "NUMBER")]
     pub(crate) to: Option<u64>,
     /// Only this session
     #[arg(long, value_name = "NAME")]
     pub(crate) session: Option<String>,
-    /// One JSON object
+    /// Print one JSON object
     #[arg(long)]
     pub(crate) json: bool,
     #[command(flatten)]
@@ -174,10 +173,10 @@ pub(crate) struct ReplayArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct ForkArgs {
-    /// Number of the last record that the new session shares with the old one
+    /// Last record that the new session shares with the old one
     #[arg(value_name = "RECORD")]
     pub(crate) record: u64,
-    /// Name of the new session [default: one that the daemon makes up]
+    /// Name of the new session [default: generated]
     #[arg(long, value_name = "NAME")]
     pub(crate) name: Option<String>,
     #[command(flatten)]
@@ -187,25 +186,26 @@ pub(crate) struct ForkArgs {
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("forgettable").required(true).args(["what", "anonymous", "before"]))]
 pub(crate) struct ForgetArgs {
-    /// A session by its name, or one record by its number
+    /// Name of a session or number of a record
     #[arg(value_name = "SESSION|RECORD")]
     pub(crate) what: Option<String>,
-    /// All sessions that nobody known began; no daemon may run
+    /// All sessions started by unknown peers; stop the daemon first
     #[arg(long)]
     pub(crate) anonymous: bool,
-    /// All sessions last used before this day or time (UTC), or so long ago; no daemon may run
+    /// All sessions last used before this UTC day or time, or longer ago than this; stop the daemon
+    /// first
     #[arg(long, value_name = "DATE|AGO")]
     pub(crate) before: Option<String>,
-    /// One JSON object, with --anonymous or --before: what would be forgotten, or was
+    /// Print one JSON object, with --anonymous or --before: the sessions it would forget, or forgot
     #[arg(long, conflicts_with = "what")]
     pub(crate) json: bool,
-    /// Read the argument as a session name, even if it looks like a number
+    /// Treat the argument as a session name, even if it looks like a number
     #[arg(long)]
     pub(crate) session: bool,
-    /// Do not ask
+    /// Do not ask for confirmation
     #[arg(long)]
     pub(crate) yes: bool,
-    /// Work on this state directory, in which no daemon runs, and ask nobody
+    /// Work on this state directory itself; no daemon may use it
     #[arg(long, value_name = "PATH", value_hint = ValueHint::DirPath, conflicts_with = "addr")]
     pub(crate) state: Option<String>,
     #[command(flatten)]
@@ -215,24 +215,24 @@ pub(crate) struct ForgetArgs {
 /// `bridle record`: the file itself.
 #[derive(Debug, Subcommand)]
 pub(crate) enum RecordCommand {
-    /// Show how much room the record takes: by principal, session and kind
-    #[command(after_help = "Works while the daemon runs and when it does not.\n\n\
+    /// Show the disk space of the record: by principal, session and kind
+    #[command(after_help = "Works with or without a running daemon.\n\n\
         Examples:\n  bridle record size\n  bridle record size --json")]
     Size(SizeArgs),
-    /// Give the room of forgotten records back to the disk; no daemon may run
+    /// Free the disk space of forgotten records; stop the daemon first
     #[command(
-        after_help = "Forget first what is to go: a `compacted` record takes its place, and `bridle log verify` still \
+        after_help = "Run `bridle forget` first. A `compacted` record replaces forgotten ones, and `bridle log verify` still \
         passes.\n\n\
         Examples:\n  \
         bridle forget --before 2026-01-01 && bridle record compact\n  \
         bridle forget --anonymous --yes && bridle record compact --json"
     )]
     Compact(CompactArgs),
-    /// Keep what can be read of a damaged record, and put the damaged file aside; no daemon may run
+    /// Salvage a damaged record and move the damaged file aside; stop the daemon first
     #[command(
-        after_help = "Everything before the first damaged record is kept; what follows is gone, and so are bodies that \
-        cannot be\nopened. The damaged file stays as record.db.damaged-TIME. A record that is whole is left alone. \
-        Where record.db\nis missing or older than memory.db, a new beginning is made of what is there.\n\n\
+        after_help = "Keeps everything before the first damaged record. Later records are lost, and so are bodies that \
+        cannot be decrypted. The damaged file stays as record.db.damaged-TIME. An intact record is not changed. \
+        If record.db is missing or older than memory.db, repair starts a new record from what is there.\n\n\
         Examples:\n  bridle record repair --dry-run\n  bridle record repair --json"
     )]
     Repair(RepairArgs),
@@ -240,7 +240,7 @@ pub(crate) enum RecordCommand {
 
 #[derive(Debug, Args)]
 pub(crate) struct SizeArgs {
-    /// One JSON object
+    /// Print one JSON object
     #[arg(long)]
     pub(crate) json: bool,
     #[command(flatten)]
@@ -249,7 +249,7 @@ pub(crate) struct SizeArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct CompactArgs {
-    /// One JSON object
+    /// Print one JSON object
     #[arg(long)]
     pub(crate) json: bool,
     #[command(flatten)]
@@ -258,10 +258,10 @@ pub(crate) struct CompactArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct RepairArgs {
-    /// Only say what would be kept and what is gone
+    /// Only show what would be kept and what is lost
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// One JSON object
+    /// Print one JSON object
     #[arg(long)]
     pub(crate) json: bool,
     #[command(flatten)]

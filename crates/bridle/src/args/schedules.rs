@@ -10,7 +10,7 @@ use super::PeerArgs;
 pub(crate) struct SchedulesCommand {
     #[command(subcommand)]
     pub(crate) verb: Option<SchedulesVerb>,
-    /// One JSON object a line
+    /// Print one JSON object per line
     #[arg(long)]
     pub(crate) json: bool,
     #[command(flatten)]
@@ -19,7 +19,7 @@ pub(crate) struct SchedulesCommand {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum SchedulesVerb {
-    /// Take a schedule back; exit 66 if there is none of this name
+    /// Remove a schedule; exit 66 if no schedule has this name
     #[command(after_help = "Examples:\n  \
         bridle schedules rm tea\n  \
         bridle schedules rm tea --session work")]
@@ -28,10 +28,10 @@ pub(crate) enum SchedulesVerb {
 
 #[derive(Debug, Args)]
 pub(crate) struct ScheduleRemoval {
-    /// The schedule, as `bridle schedules` names it
+    /// Name of the schedule, from `bridle schedules`
     #[arg(value_name = "NAME")]
     pub(crate) name: String,
-    /// Session of the schedule; needed where several sessions have one of this name
+    /// Session of the schedule; needed if several sessions use the name
     #[arg(long, value_name = "SESSION")]
     pub(crate) session: Option<String>,
     #[command(flatten)]

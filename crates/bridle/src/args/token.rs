@@ -9,34 +9,34 @@ use crate::settings::StateDir;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum TokenCommand {
-    /// Make a token and print it, and nothing else; it is shown this once
-    #[command(after_help = "A running daemon of the same state directory knows it at once.\n\n\
+    /// Create a token and print it; it cannot be shown again
+    #[command(after_help = "A daemon that runs on this state directory accepts it at once.\n\n\
         Examples:\n  \
         bridle token create --name phone > token; chmod 600 token\n  \
         bridle token create --scope observe --expires 7d\n  \
         bridle token create --scope talk --scope approve --json")]
     Create(TokenCreateArgs),
-    /// List tokens: what they are for, until when, when they were last used; never the tokens
+    /// List tokens: name, scopes, expiry, last use; never the tokens themselves
     #[command(after_help = "Examples:\n  bridle token list\n  bridle token list --json")]
     List(TokenListArgs),
-    /// Make a token good for nothing, at once and for ever; exit 66 if there is none of this id
+    /// Revoke a token at once and for ever; exit 66 if no token has this id
     #[command(after_help = "Example:\n  bridle token revoke 3f9a0c41d7")]
     Revoke(TokenRevokeArgs),
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct TokenCreateArgs {
-    /// Name of the token in the list
+    /// Name of the token in `bridle token list`
     #[arg(long, value_name = "NAME", default_value = "")]
     pub(crate) name: String,
-    /// Scope of the token; may be given several times
+    /// Scope of the token; repeatable
     #[arg(long = "scope", value_name = "SCOPE", value_enum, default_value = "talk")]
     pub(crate) scopes: Vec<ScopeWord>,
     /// Lifetime: 30m, 12h, 7d, or never [default: 90d]
     #[arg(long, value_name = "TIME", value_parser = lifetime, hide_default_value = true)]
     #[arg(default_value_t = TokenLifetime::For(Duration::from_secs(u64::from(DEFAULT_DAYS) * DAY)))]
     pub(crate) expires: TokenLifetime,
-    /// One JSON object with the token, its id, scopes and end
+    /// Print one JSON object: token, id, scopes and expiry
     #[arg(long)]
     pub(crate) json: bool,
     #[command(flatten)]
@@ -48,23 +48,23 @@ pub(crate) struct TokenCreateArgs {
 pub(crate) struct PairArgs {
     #[command(subcommand)]
     pub(crate) verb: Option<PairVerb>,
-    /// Name of the device in the list of tokens
+    /// Name of the device in `bridle token list`
     #[arg(long, value_name = "NAME", default_value = "paired")]
     pub(crate) name: String,
-    /// Scope of its token; may be given several times
+    /// Scope of its token; repeatable
     #[arg(long = "scope", value_name = "SCOPE", value_enum, default_value = "talk")]
     pub(crate) scopes: Vec<ScopeWord>,
     /// Lifetime of its token: 30m, 12h, 7d, or never [default: 90d]
     #[arg(long, value_name = "TIME", value_parser = lifetime, hide_default_value = true)]
     #[arg(default_value_t = TokenLifetime::For(Duration::from_secs(u64::from(DEFAULT_DAYS) * DAY)))]
     pub(crate) expires: TokenLifetime,
-    /// URL at which the device reaches the daemon [default: the http setting]
+    /// URL at which the device reaches the daemon [default: the setting `http`]
     #[arg(long, value_name = "URL")]
     pub(crate) url: Option<String>,
-    /// Draw the QR code even where stdout is no terminal
+    /// Draw the QR code even if stdout is not a terminal
     #[arg(long, conflicts_with = "json")]
     pub(crate) qr: bool,
-    /// One JSON object with the code, the URL and the end of the code
+    /// Print one JSON object: code, URL and expiry
     #[arg(long)]
     pub(crate) json: bool,
     #[command(flatten)]
@@ -73,14 +73,14 @@ pub(crate) struct PairArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum PairVerb {
-    /// Say yes to a device that shows a code; exit 66 if none shows it
+    /// Approve a device that shows this code; exit 66 if none does
     #[command(after_help = "The device fetches its token itself, within five minutes.\n\n\
         Example:\n  bridle pair confirm ABCD-EFGH --name tv")]
     Confirm(PairConfirmArgs),
-    /// Say no to a device that shows a code; exit 66 if none shows it
+    /// Deny a device that shows this code; exit 66 if none does
     #[command(after_help = "Example:\n  bridle pair deny ABCD-EFGH")]
     Deny(PairDenyArgs),
-    /// List devices that show a code and wait; never the codes
+    /// List devices that wait for approval; never their codes
     #[command(after_help = "Examples:\n  bridle pair list\n  bridle pair list --json")]
     List(TokenListArgs),
 }
@@ -90,10 +90,10 @@ pub(crate) struct PairConfirmArgs {
     /// Code that the device shows
     #[arg(value_name = "CODE")]
     pub(crate) code: String,
-    /// Name of the device in the list of tokens [default: the name it gives itself]
+    /// Name of the device in `bridle token list` [default: the name it gives itself]
     #[arg(long, value_name = "NAME")]
     pub(crate) name: Option<String>,
-    /// Scope of its token; may be given several times
+    /// Scope of its token; repeatable
     #[arg(long = "scope", value_name = "SCOPE", value_enum, default_value = "talk")]
     pub(crate) scopes: Vec<ScopeWord>,
     #[command(flatten)]
@@ -111,7 +111,7 @@ pub(crate) struct PairDenyArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct TokenListArgs {
-    /// One JSON object a line
+    /// Print one JSON object per line
     #[arg(long)]
     pub(crate) json: bool,
     #[command(flatten)]
@@ -120,7 +120,7 @@ pub(crate) struct TokenListArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct TokenRevokeArgs {
-    /// The token, as `bridle token list` names it
+    /// Id of the token, from `bridle token list`
     #[arg(value_name = "ID")]
     pub(crate) id: String,
     #[command(flatten)]
@@ -130,13 +130,13 @@ pub(crate) struct TokenRevokeArgs {
 /// The scopes as words of the command line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ScopeWord {
-    /// See sessions and what happens in them
+    /// See sessions and their events
     Observe,
-    /// Say and ask something in them, too
+    /// Also send messages to sessions
     Talk,
-    /// Answer their questions, too
+    /// Also answer approvals
     Approve,
-    /// All of it, and what only an owner may
+    /// Everything the owner may do
     Admin,
 }
 

@@ -38,7 +38,7 @@ pub(crate) fn list(args: args::ApprovalsArgs) -> Result<BridleExit, CommandFailu
         }
     }
     if open.is_empty() && !args.json {
-        text.push_str("nothing waits for a yes\n");
+        text.push_str("no pending approvals\n");
     }
     print(&text)
 }
@@ -61,9 +61,9 @@ fn shown(question: &Value) -> String {
         }
     }
     let until = deadline.as_deref().unwrap_or("-");
-    let _ = writeln!(out, "  for {}, until {until}", text("asker"));
+    let _ = writeln!(out, "  requested by {}, expires {until}", text("asker"));
     if question.get("may-answer").is_some_and(Value::is_nil) {
-        out.push_str("  you may not answer it\n");
+        out.push_str("  you may not answer this approval\n");
     }
     out
 }
@@ -121,10 +121,10 @@ pub(crate) fn approve(args: args::ApproveArgs) -> Result<BridleExit, CommandFail
             print(&patch.shown())?;
         }
         if !yes {
-            let kept = "nothing was answered, and nothing was written";
-            let question = "Allow it, and write this policy?";
+            let kept = "nothing was approved or written";
+            let question = "Approve it and write this grant?";
             let is_over = || answered_elsewhere(&targets, &id);
-            confirm_unless(question, "write the policy", kept, is_over)?;
+            confirm_unless(question, "write the grant", kept, is_over)?;
         }
     }
     // The answer first: what is not allowed now gets no policy.
@@ -179,7 +179,7 @@ pub(super) fn answered_elsewhere(targets: &[DaemonTarget], id: &str) -> Option<S
     let by = stands.get("by").and_then(Value::as_str).map(|by| format!(" by {by}"));
     Some(match by {
         Some(by) => neutral_line(&format!("{id} was answered elsewhere: {how}{by}")).into_owned(),
-        None => neutral_line(&format!("{id} waits no longer: {how}")).into_owned(),
+        None => neutral_line(&format!("{id} is no longer pending: {how}")).into_owned(),
     })
 }
 
@@ -207,14 +207,14 @@ pub(super) fn ended(targets: &[DaemonTarget], id: &str) -> Result<(), CommandFai
             "done" => Ok(()),
             "unknown-outcome" => Err(CommandFailure::new(
                 BridleExit::Answered,
-                format!("nobody knows whether {id} was done{reason}"),
+                format!("the outcome of {id} is unknown{reason}"),
             )
-            .hint("`bridle approvals` may ask whether to do it again")),
+            .hint("check `bridle approvals`: it may ask you to approve a retry")),
             word => Err(CommandFailure::new(
                 BridleExit::Answered,
-                format!("{id} is allowed, but {word}{reason}"),
+                format!("{id} was approved, but {word}{reason}"),
             )
-            .hint("`bridle effects` has the history")),
+            .hint("`bridle effects` shows the history")),
         };
     }
 }
@@ -246,7 +246,7 @@ fn answer(
     hash: Option<String>,
 ) -> Result<BridleExit, CommandFailure> {
     say(targets, id, verdict, hash)?;
-    print(&format!("{} {id}\n", if verdict == "allow" { "allowed" } else { "denied" }))
+    print(&format!("{} {id}\n", if verdict == "allow" { "approved" } else { "denied" }))
 }
 
 /// Answers a question, without a word.
@@ -267,7 +267,7 @@ pub(super) fn say(
 fn unanswered(answer: &ErrorAnswer) -> CommandFailure {
     if answer.how.is_some() || answer.code == "expired" {
         return CommandFailure::new(BridleExit::Answered, &answer.message)
-            .hint("`bridle approvals` lists what is open");
+            .hint("`bridle approvals` lists pending approvals");
     }
     refused(answer)
 }

@@ -134,7 +134,7 @@ fn engine(named: Option<EngineUrl>, config: Option<PathBuf>) -> Result<EngineUrl
         return Ok(EngineUrl::of_socket(socket));
     }
     settings.http_url()?.parse().map_err(|error| {
-        CommandFailure::because(BridleExit::Config, "cannot ask at the setting `http`", &error)
+        CommandFailure::because(BridleExit::Config, "cannot use the setting `http`", &error)
             .hint("name the Engine with --engine URL")
     })
 }
@@ -172,8 +172,8 @@ fn read_prompt() -> Result<String, CommandFailure> {
     }
     let text = text.trim_end_matches(['\n', '\r']).to_owned();
     if text.trim().is_empty() {
-        return Err(CommandFailure::new(BridleExit::Usage, "nothing to ask")
-            .hint("name it: bridle ask what time is it; or on standard input"));
+        return Err(CommandFailure::new(BridleExit::Usage, "no prompt")
+            .hint("give it as arguments, such as: bridle ask what time is it; or on stdin"));
     }
     Ok(text)
 }
@@ -201,14 +201,14 @@ fn ended(turn: TurnResult, authority: &str) -> Result<BridleExit, CommandFailure
     Err(match (error.code.as_str(), turn.trouble) {
         ("transport_error", Some(trouble)) => unreachable(&trouble),
         ("invalid_response", _) => CommandFailure::new(BridleExit::Protocol, line)
-            .hint(format!("what answers at `{authority}` is no Engine, or not a whole answer")),
+            .hint(format!("`{authority}` is not an Engine, or its answer is incomplete")),
         ("unauthenticated" | "forbidden", _) => CommandFailure::new(BridleExit::Permission, line)
-            .hint("bring a token with --token-file FILE; `bridle token create` makes one"),
+            .hint("pass a token with --token-file FILE; `bridle token create` creates one"),
         ("engine_timeout", _) => {
-            CommandFailure::new(BridleExit::Temporary, line).hint("give it longer with --timeout")
+            CommandFailure::new(BridleExit::Temporary, line).hint("raise --timeout")
         }
         ("rate_limited" | "engine_busy", _) => {
-            CommandFailure::new(BridleExit::Answered, line).hint("wait a little, then ask again")
+            CommandFailure::new(BridleExit::Answered, line).hint("wait a moment, then try again")
         }
         _ => CommandFailure::new(BridleExit::Answered, line)
             .hint("the log of that Engine may say more; for bridle: bridle log"),
@@ -216,8 +216,8 @@ fn ended(turn: TurnResult, authority: &str) -> Result<BridleExit, CommandFailure
 }
 
 fn late(authority: &str) -> CommandFailure {
-    CommandFailure::new(BridleExit::Temporary, format!("`{authority}` was not done in time"))
-        .hint("give it longer with --timeout")
+    CommandFailure::new(BridleExit::Temporary, format!("`{authority}` did not finish in time"))
+        .hint("raise --timeout")
 }
 
 /// The connection failed.
@@ -226,11 +226,11 @@ fn unreachable(trouble: &TransportError) -> CommandFailure {
         TransportError::NotHttp { .. } => {
             (BridleExit::Protocol, "another program listens there: check the address")
         }
-        TransportError::Late { .. } => (BridleExit::Temporary, "give it longer with --timeout"),
+        TransportError::Late { .. } => (BridleExit::Temporary, "raise --timeout"),
         TransportError::Connect { source, .. }
             if source.kind() == io::ErrorKind::PermissionDenied =>
         {
-            (BridleExit::Permission, "the socket belongs to another user; ask as that user")
+            (BridleExit::Permission, "the socket belongs to another user; run this as that user")
         }
         _ => (
             BridleExit::Unavailable,

@@ -50,7 +50,7 @@ fn check(file: Option<PathBuf>) -> Result<BridleExit, CommandFailure> {
         }
         faults.extend(found);
     } else {
-        let _ = writeln!(text, "{shown}: not there, so the defaults hold");
+        let _ = writeln!(text, "{shown}: missing, so the defaults apply");
     }
     if !is_named {
         let CheckFindings { count, faults: found } = settings::check_surroundings();
@@ -87,9 +87,9 @@ fn init(path: &Path) -> Result<BridleExit, CommandFailure> {
         let failure = CommandFailure::because(BridleExit::CannotCreate, what, error);
         match error.kind() {
             io::ErrorKind::AlreadyExists => {
-                failure.hint("it is left as it is; name another with --config FILE")
+                failure.hint("the file is unchanged; name another one with --config FILE")
             }
-            _ => failure.hint("name a place you may write to with --config FILE"),
+            _ => failure.hint("name a file you can write to with --config FILE"),
         }
     };
     if let Some(dir) = path.parent() {

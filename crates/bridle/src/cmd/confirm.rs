@@ -65,8 +65,11 @@ pub(super) fn confirm_unless(
 /// Goes on after a yes. `what` is what nobody could be asked about, `kept` what holds after a no.
 pub(super) fn confirm(question: &str, what: &str, kept: &str) -> Result<(), CommandFailure> {
     if !has_person() {
-        return Err(CommandFailure::new(BridleExit::Usage, format!("not asked whether to {what}"))
-            .hint("say it with --yes, or run this on a terminal"));
+        return Err(CommandFailure::new(
+            BridleExit::Usage,
+            format!("cannot {what} without confirmation"),
+        )
+        .hint("pass --yes, or run this in a terminal"));
     }
     match asked(question)? {
         true => Ok(()),

@@ -96,9 +96,9 @@ fn program(args: &DrivenProgramArgs) -> Result<ProgramOptions, CommandFailure> {
     if !found {
         return Err(CommandFailure::new(
             BridleExit::NoInput,
-            format!("no program is called `{name}`"),
+            format!("program `{name}` not found"),
         )
-        .hint("name it behind --: bridle conform shell -- python3 my_shell.py"));
+        .hint("put it after --: bridle conform shell -- python3 my_shell.py"));
     }
     Ok(ProgramOptions { command: args.command.clone(), timeout: args.timeout })
 }

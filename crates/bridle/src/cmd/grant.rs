@@ -79,7 +79,7 @@ pub(super) fn prepare(wish: &GrantRequest<'_>) -> Result<PolicyPatch, CommandFai
         Err(error) => {
             let what = format!("cannot read `{}`", wish.file.display());
             return Err(CommandFailure::because(BridleExit::NoInput, what, &error)
-                .hint("`bridle policy check` says what is wrong; nothing was written"));
+                .hint("`bridle policy check` shows the error; nothing was written"));
         }
     };
     let before = old.as_deref().unwrap_or(DEFAULT_POLICY);
@@ -89,9 +89,9 @@ pub(super) fn prepare(wish: &GrantRequest<'_>) -> Result<PolicyPatch, CommandFai
     if after == PolicyVerdict::Allow {
         return Err(CommandFailure::new(
             BridleExit::Usage,
-            "the policies allow it already, without a yes",
+            "the policies already allow this without approval",
         )
-        .hint("answer without --always"));
+        .hint("approve without --always"));
     }
     let (mut offers, mut found) = (Vec::new(), None);
     for scope in GrantScope::ALL {
@@ -105,9 +105,9 @@ pub(super) fn prepare(wish: &GrantRequest<'_>) -> Result<PolicyPatch, CommandFai
     }
     let Some((new, chosen)) = found else {
         let words: Vec<&str> = offers.iter().map(|offer| offer.scope.word()).collect();
-        let what = format!("what was asked for has no scope `{}`", wish.scope.word());
+        let what = format!("this action has no scope `{}`", wish.scope.word());
         return Err(CommandFailure::new(BridleExit::Usage, what)
-            .hint(format!("it has: --scope {}", words.join(", --scope "))));
+            .hint(format!("possible: --scope {}", words.join(", --scope "))));
     };
     let source = before.as_bytes();
     let name = wish.file.display().to_string();
@@ -126,14 +126,14 @@ fn asked(history: &RecordHistory, wish: &GrantRequest<'_>) -> Result<GrantOffer,
     let named = wish.id.rsplit_once('-');
     let named = named.and_then(|(session, effect)| Some((session, effect.parse::<u64>().ok()?)));
     let unknown = || {
-        CommandFailure::new(BridleExit::NoInput, format!("no question `{}` in the record", wish.id))
-            .hint("`bridle approvals` lists what is open")
+        CommandFailure::new(BridleExit::NoInput, format!("no approval `{}` in the record", wish.id))
+            .hint("`bridle approvals` lists pending approvals")
     };
     let (session, effect) = named.ok_or_else(unknown)?;
     let asked = history.question(session, effect).map_err(|error| failure(&error))?;
     GrantOffer::of(&asked.ok_or_else(unknown)?, wish).ok_or_else(|| {
-        CommandFailure::new(BridleExit::Data, "what was asked for cannot be written as a policy")
-            .hint("answer without --always, or write a policy by hand: docs/policy.md")
+        CommandFailure::new(BridleExit::Data, "this action cannot be expressed as a grant")
+            .hint("approve without --always, or write a policy by hand: docs/policy.md")
     })
 }
 
@@ -142,12 +142,8 @@ fn set(text: &str) -> Result<GuardPolicies, CommandFailure> {
 }
 
 fn not_good(bad: &InvalidPolicies) -> CommandFailure {
-    CommandFailure::because(
-        BridleExit::Data,
-        "the policies cannot be changed: they are not good",
-        bad,
-    )
-    .hint("`bridle policy check` lists what is wrong; nothing was written")
+    CommandFailure::because(BridleExit::Data, "the policy file has errors", bad)
+        .hint("`bridle policy check` lists them; nothing was written")
 }
 
 /// Grant that is offered.
@@ -199,11 +195,8 @@ impl GrantOffer {
 
     fn facts(&self, now: i64) -> Result<PolicyFacts, CommandFailure> {
         PolicyFacts::described(&self.described(now)).map_err(|why| {
-            CommandFailure::new(
-                BridleExit::Data,
-                format!("what was asked for cannot be judged: {why}"),
-            )
-            .hint("answer without --always, or write a policy by hand: docs/policy.md")
+            CommandFailure::new(BridleExit::Data, format!("this action cannot be judged: {why}"))
+                .hint("approve without --always, or write a policy by hand: docs/policy.md")
         })
     }
 
@@ -333,14 +326,14 @@ impl GrantOffer {
             return Ok(());
         }
         let why = match &found.fault {
-            Some(fault) => format!("the policies cannot be asked: {fault}"),
-            None => format!("`{}` forbids it without a yes each time", found.policies.join("`, `")),
+            Some(fault) => format!("the policies cannot be evaluated: {fault}"),
+            None => format!("`{}` requires approval each time", found.policies.join("`, `")),
         };
         Err(CommandFailure::new(
             BridleExit::Usage,
             format!("a grant for this could never apply: {why}"),
         )
-        .hint("a forbid wins over every permit; answer without --always"))
+        .hint("a forbid wins over every permit; approve without --always"))
     }
 
     /// The new set is the old one and this grant, as its sentence says it.
@@ -364,9 +357,9 @@ impl GrantOffer {
         }
         Err(CommandFailure::new(
             BridleExit::Software,
-            "the change would be more than one permit; it is not made",
+            "the change would add more than one permit, so it was not made",
         )
-        .hint("answer without --always, and report this with the question"))
+        .hint("approve without --always, and report this with the approval"))
     }
 }
 
@@ -377,17 +370,16 @@ impl PolicyPatch {
         let put = policy_file::replace(&self.file, self.old.as_deref(), &self.new);
         put.map_err(|error| match error {
             policy_file::PolicyFileError::Changed => {
-                let what = format!("`{name}` was changed meanwhile; the policy is not written");
-                CommandFailure::new(BridleExit::Temporary, what).hint(
-                    "the question is answered; write the policy by hand if it is still wanted",
-                )
+                let what = format!("`{name}` changed in the meantime; the grant was not written");
+                CommandFailure::new(BridleExit::Temporary, what)
+                    .hint("the action was approved; write the grant by hand if you still want it")
             }
             error => CommandFailure::because(
                 BridleExit::CannotCreate,
                 format!("cannot write `{name}`"),
                 &error,
             )
-            .hint("it is as it was; the question is answered"),
+            .hint("the file is unchanged; the action was approved"),
         })
     }
 }

@@ -46,7 +46,7 @@ pub(crate) fn run(args: InitArgs) -> Result<BridleExit, CommandFailure> {
         print(&format!("{}{}", told(&folder, &survey), advice.in_words()))?;
     }
     if args.dry_run || !(args.yes || is_wanted(args.json)?) {
-        let done = "nothing is written; `bridle init --yes` does it\n";
+        let done = "nothing was written; run `bridle init --yes` to do it\n";
         return print(&if args.json {
             as_json(&folder, &survey, &advice, None)
         } else {
@@ -79,11 +79,9 @@ impl FolderOwner {
     fn told(&self) -> String {
         match self {
             FolderOwner::Indexed(seconds) => format!("indexed in {seconds:.1} s\n"),
-            FolderOwner::ByDaemon => "the daemon that runs has taken it up\n".to_owned(),
+            FolderOwner::ByDaemon => "the running daemon now uses it\n".to_owned(),
             FolderOwner::AtNextStart(why) => {
-                format!(
-                    "a daemon runs and has not taken it up: {why}\nstart it again: it will then\n"
-                )
+                format!("the running daemon does not use it yet: {why}\nrestart the daemon\n")
             }
         }
     }
@@ -113,7 +111,7 @@ fn folder(args: &InitArgs, settings: &ResolvedSettings) -> Result<PathBuf, Comma
     let named = args.dir.clone().or_else(|| settings.path("memex").map(Path::to_path_buf));
     let home = || std::env::var_os("HOME").filter(|home| !home.is_empty()).map(PathBuf::from);
     let folder = named.or_else(|| home().map(|home| home.join("memex"))).ok_or_else(|| {
-        CommandFailure::new(BridleExit::Usage, "no folder is named, and HOME is not set")
+        CommandFailure::new(BridleExit::Usage, "no folder given, and HOME is not set")
             .hint("bridle init DIR")
     })?;
     let found = folder.canonicalize().map_err(|error| {
@@ -122,11 +120,11 @@ fn folder(args: &InitArgs, settings: &ResolvedSettings) -> Result<PathBuf, Comma
             format!("no folder `{}`", folder.display()),
             &error,
         )
-        .hint("make it, or name another: bridle init DIR")
+        .hint("create it, or name another: bridle init DIR")
     })?;
     match found.to_str() {
         Some(_) => Ok(found),
-        None => Err(CommandFailure::new(BridleExit::Usage, "the name of the folder is no text")),
+        None => Err(CommandFailure::new(BridleExit::Usage, "the folder name is not UTF-8")),
     }
 }
 
@@ -143,8 +141,8 @@ fn index(
     let indexed = survey::index(folder, rules, &state, |progress| bar.draw(progress));
     bar.clear();
     indexed.map_err(|error| {
-        CommandFailure::because(BridleExit::Io, "the index cannot be made", &error)
-            .hint("check the space on the disk; the files are as they were")
+        CommandFailure::because(BridleExit::Io, "cannot build the index", &error)
+            .hint("check the free disk space; the Org files are unchanged")
     })?;
     Ok(Some(begun.elapsed().as_secs_f64()))
 }
@@ -158,7 +156,7 @@ fn counted(count: usize, what: &str) -> String {
 fn told(folder: &Path, survey: &MemexSurvey) -> String {
     let MemexSurvey { files, bytes, headings, skipped, more_skipped, others, hidden, .. } = survey;
     let mut text = format!(
-        "{}: {}, {:.1} MiB, {} would be read; nothing in it is changed\n",
+        "{}: {}, {:.1} MiB, {} to read; the files will not be changed\n",
         folder.display(),
         counted(*files, "Org file"),
         *bytes as f64 / f64::from(1 << 20),
@@ -264,7 +262,7 @@ fn write_setting(file: &Path, folder: &Path) -> Result<(), CommandFailure> {
             format!("cannot write `{}`", file.display()),
             error,
         )
-        .hint("name a place you may write to with --config FILE")
+        .hint("name a file you can write to with --config FILE")
     };
     let before = match std::fs::read_to_string(file) {
         Ok(text) => text,

@@ -87,7 +87,7 @@ fn read(file: &Path) -> Result<String, CommandFailure> {
     };
     result.map_err(failed)?;
     let failed = |error| {
-        CommandFailure::because(BridleExit::Data, format!("`{name}` is no UTF-8 text"), &error)
+        CommandFailure::because(BridleExit::Data, format!("`{name}` is not UTF-8 text"), &error)
     };
     String::from_utf8(bytes).map_err(failed)
 }

@@ -92,7 +92,7 @@ fn changed(payload: &Value) -> String {
 fn kept(payload: &Value) -> String {
     let result = payload.get("result").unwrap_or(&Value::Nil);
     let files = result.get("files").and_then(Value::as_i64).unwrap_or_default();
-    let mut text = format!("kept {files} {}\n", if files == 1 { "file" } else { "files" });
+    let mut text = format!("saved {files} {}\n", if files == 1 { "file" } else { "files" });
     if let Some(warning) = result.get("warning").and_then(Value::as_str) {
         let left_out = result.get("left-out").and_then(Value::elements).unwrap_or_default();
         let names: Vec<&str> = left_out.iter().filter_map(Value::as_str).collect();
@@ -108,11 +108,10 @@ fn ask(said: SystemReply) -> Result<Value, CommandFailure> {
         SystemReply::Done(payload) => payload,
     };
     match payload.get("approval").and_then(Value::as_str) {
-        Some(id) => Err(CommandFailure::new(
-            BridleExit::Temporary,
-            format!("it waits for a yes: question {id}"),
-        )
-        .hint(format!("say it with `bridle approve {id}`"))),
+        Some(id) => {
+            Err(CommandFailure::new(BridleExit::Temporary, format!("waiting for approval {id}"))
+                .hint(format!("approve it with `bridle approve {id}`")))
+        }
         None => Ok(payload),
     }
 }
@@ -154,7 +153,7 @@ fn listed(versions: &[FileVersion], json: bool) -> String {
             &record.map_or_else(|| "-".to_owned(), |record| record.to_string()),
         ]);
     }
-    table.render(OutputScreen::of_stdout(), "nothing found: no version of this is kept")
+    table.render(OutputScreen::of_stdout(), "no versions found")
 }
 
 fn line(version: &FileVersion) -> String {
@@ -221,14 +220,14 @@ fn diff(args: &args::MemoryDiffArgs) -> Result<BridleExit, CommandFailure> {
 fn at(args: &args::MemoryAtArgs) -> Result<BridleExit, CommandFailure> {
     let past = open(&args.state)?;
     let time = time::parse(&args.time).ok_or_else(|| {
-        CommandFailure::new(BridleExit::Usage, format!("no time `{}`", args.time))
-            .hint("expected 2026-11-15, 2026-11-15T12:30Z, or so long ago: 30m, 12h, 7d")
+        CommandFailure::new(BridleExit::Usage, format!("bad time `{}`", args.time))
+            .hint("expected 2026-11-15, 2026-11-15T12:30Z or an age: 30m, 12h, 7d")
     })?;
     let file = args.file.as_deref().map(path).transpose()?;
     let versions = past.at(time, file.as_ref()).map_err(store_failure)?;
     if let (Some(file), false) = (&file, args.json) {
         let Some(version) = versions.first() else {
-            let what = format!("`{file}` was not there then, or nothing was known of it");
+            let what = format!("no version of `{file}` from that time");
             return Err(CommandFailure::new(BridleExit::NoInput, what)
                 .hint("`bridle memory log FILE` lists its versions"));
         };
@@ -258,7 +257,7 @@ fn snapshots(json: bool, state: &StateDir) -> Result<BridleExit, CommandFailure>
         // Writing to a string cannot fail.
         let _ = writeln!(text, "{}", object(&pairs));
     }
-    let nothing = "no snapshot yet: `bridle memory snapshot NAME` keeps one";
+    let nothing = "no snapshots yet: `bridle memory snapshot NAME` creates one";
     print(&if json { text } else { table.render(OutputScreen::of_stdout(), nothing) })
 }
 
@@ -285,7 +284,7 @@ fn version(past: &VersionHistory, id: u64) -> Result<FileVersion, CommandFailure
     let found = past.version(VersionId(id)).map_err(store_failure)?;
     found.ok_or_else(|| {
         CommandFailure::new(BridleExit::NoInput, format!("no version {id}"))
-            .hint("`bridle memory log` lists what exists")
+            .hint("`bridle memory log` lists versions")
     })
 }
 
@@ -299,7 +298,7 @@ fn bytes(
 fn path(text: &str) -> Result<FilePath, CommandFailure> {
     FilePath::parse(text).ok_or_else(|| {
         CommandFailure::new(BridleExit::Usage, format!("no file `{text}`"))
-            .hint("name it as it is below the folder, such as projects/garden.org")
+            .hint("give its path relative to the Org folder, such as projects/garden.org")
     })
 }
 
@@ -314,28 +313,27 @@ fn store_failure(error: StoreError) -> CommandFailure {
 /// Explains why something was not done, with the way out; conflicts are shown in full.
 fn failure(error: &MemoryError) -> CommandFailure {
     let (exit, hint) = match error {
-        MemoryError::Conflicts(_) => (
-            BridleExit::Answered,
-            "nothing was written; change these places by hand, or leave them",
-        ),
+        MemoryError::Conflicts(_) => {
+            (BridleExit::Answered, "nothing was written; resolve these conflicts by hand")
+        }
         MemoryError::Past(StoreError::Missing { .. }) => (
             BridleExit::NoInput,
-            "no file was looked after there yet: run `bridle up --memex DIR`, or name --state DIR",
+            "no versions recorded there yet: run `bridle up --memex DIR`, or pass --state DIR",
         ),
         MemoryError::NoChange(_) | MemoryError::NoTurn { .. } => {
-            (BridleExit::NoInput, "`bridle memory log --changes` lists what was changed")
+            (BridleExit::NoInput, "`bridle memory log --changes` lists changes")
         }
         MemoryError::NoSnapshot(_) => {
-            (BridleExit::NoInput, "`bridle memory snapshots` lists what exists")
+            (BridleExit::NoInput, "`bridle memory snapshots` lists snapshots")
         }
         MemoryError::NotInSnapshot { .. } => (
             BridleExit::NoInput,
-            "name it as it is below the folder; `bridle memory restore NAME --dry-run` shows all that would come back",
+            "give its path relative to the Org folder; `bridle memory restore NAME --dry-run` shows every file in the snapshot",
         ),
         MemoryError::Past(StoreError::Busy | StoreError::Full) => {
-            (BridleExit::Temporary, "try again in a moment; check the space on the disk")
+            (BridleExit::Temporary, "try again in a moment, and check the free disk space")
         }
-        _ => (BridleExit::Io, "check the folder of your files, and who owns it"),
+        _ => (BridleExit::Io, "check the Org folder and its owner"),
     };
     let failed = match std::error::Error::source(error) {
         Some(cause) => CommandFailure::because(exit, error, cause),

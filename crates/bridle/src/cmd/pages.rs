@@ -29,7 +29,7 @@ pub(crate) fn man(dir: Option<&Path>) -> Result<BridleExit, CommandFailure> {
     written.map_err(|error| {
         let what = format!("cannot write pages into `{}`", dir.display());
         CommandFailure::because(BridleExit::CannotCreate, what, &error)
-            .hint("name a directory you may write to")
+            .hint("name a directory you can write to")
     })?;
     Ok(BridleExit::Ok)
 }

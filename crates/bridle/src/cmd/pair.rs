@@ -54,13 +54,8 @@ fn answered(
     match device.map_err(|error| failure(&error))? {
         Some(device) => print(&format!("{word} {device}\n")),
         // The code itself stays off the screen, where it may be of another kind.
-        None => Err(CommandFailure::new(
-            BridleExit::NoInput,
-            "no device that waits shows this code",
-        )
-        .hint(
-            "codes are good for five minutes and one answer; `bridle pair list` shows who waits",
-        )),
+        None => Err(CommandFailure::new(BridleExit::NoInput, "no waiting device shows this code")
+            .hint("a code works once, for five minutes; `bridle pair list` lists waiting devices")),
     }
 }
 
@@ -79,7 +74,7 @@ fn list(args: &args::TokenListArgs) -> Result<BridleExit, CommandFailure> {
         let WaitingDeviceInfo { device, name, expires, status, .. } = info;
         table.push_row([device.as_str(), name, status, &local_minute(*expires)]);
     }
-    print(&table.render(OutputScreen::of_stdout(), "no device waits"))
+    print(&table.render(OutputScreen::of_stdout(), "no waiting devices"))
 }
 
 fn as_json(info: &WaitingDeviceInfo) -> String {
@@ -125,7 +120,7 @@ fn issue(args: args::PairArgs) -> Result<BridleExit, CommandFailure> {
     }
     let drawn = draw(&format!("{url}#{}", code.reveal()), is_terminal)?;
     let until = local_minute(end);
-    print_styled(&format!("{drawn}\n{url}\n{}  good once, until {until}\n", code.reveal()))
+    print_styled(&format!("{drawn}\n{url}\n{}  valid once, until {until}\n", code.reveal()))
 }
 
 /// Says on stderr that no other device can reach the URL, and what to set so that one can.
@@ -134,9 +129,9 @@ fn warn_if_only_here(url: &str) {
     let host = place.host.parse::<std::net::IpAddr>().ok();
     let is_loopback = place.is_local() || host.is_some_and(|host| host.is_loopback());
     let (what, hint) = match host.is_some_and(|host| host.is_unspecified()) {
-        true => ("names no machine", "name the address that the device sees"),
+        true => ("names no host", "give the address that the device can reach"),
         false if is_loopback => (
-            "is this machine alone; a phone cannot reach it",
+            "is loopback; a phone cannot reach it",
             "let others reach it: bridle up --http 0.0.0.0:8788 --tls-cert FILE --tls-key FILE; \
              then name the address that the device sees",
         ),
@@ -184,9 +179,9 @@ fn failure(error: &PairingError) -> CommandFailure {
         PairingError::Token(error) => token::failure(error),
         PairingError::TooMany => {
             CommandFailure::because(BridleExit::Temporary, "cannot pair", error)
-                .hint("wait five minutes: codes that nobody redeems are over by then")
+                .hint("wait five minutes: unused codes expire by then")
         }
         _ => CommandFailure::because(BridleExit::Io, "cannot pair", error)
-            .hint("check the limits of this process: ulimit -a"),
+            .hint("check the process limits: ulimit -a"),
     }
 }

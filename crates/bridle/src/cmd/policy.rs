@@ -53,9 +53,7 @@ fn check(args: &args::PolicyCheckArgs) -> Result<BridleExit, CommandFailure> {
     let (policies, examples) = (own(&set).count(), tried.len());
     let mut text = format!("{}: ok, {policies} policies, {examples} examples\n", source.name);
     if freed {
-        text.push_str(
-            "it was in quarantine, and is free now: `bridle policy install` installs it\n",
-        );
+        text.push_str("released from quarantine: install it with `bridle policy install`\n");
     }
     print(&text)
 }
@@ -63,7 +61,7 @@ fn check(args: &args::PolicyCheckArgs) -> Result<BridleExit, CommandFailure> {
 /// A line for each fault, as compilers write them.
 fn faults(name: &str, bad: &InvalidPolicies) -> CommandFailure {
     let mut lines = bad.faults.iter().map(|fault| format!("{name}:{}: {}", fault.line, fault.what));
-    let first = lines.next().unwrap_or_else(|| format!("{name}: no set of policies"));
+    let first = lines.next().unwrap_or_else(|| format!("{name}: not a policy file"));
     lines.fold(CommandFailure::bare(BridleExit::Data, first), CommandFailure::detail)
 }
 
@@ -108,7 +106,7 @@ fn show(args: args::PolicyShowArgs) -> Result<BridleExit, CommandFailure> {
 
 /// A policy for people.
 pub(super) fn describe(policy: &PolicyEntry, text: &mut String) {
-    let title = if policy.title.is_empty() { "what no set lifts" } else { &policy.title };
+    let title = if policy.title.is_empty() { "built in, always in force" } else { &policy.title };
     let _ = writeln!(text, "{}: {title}", policy.id);
     for line in policy.prose.lines().chain(policy.text.lines()) {
         let _ = writeln!(text, "  {line}");
@@ -161,8 +159,8 @@ fn explained_text(
         _ => format!("no, {}", because(answer)),
     };
     let mut text = format!("{}\n", example_word(found.word));
-    let _ = writeln!(text, "permitted now: {}", yes_or_no(&answers[0]));
-    let _ = writeln!(text, "permitted after a yes: {}\n", yes_or_no(&answers[1]));
+    let _ = writeln!(text, "allowed without approval: {}", yes_or_no(&answers[0]));
+    let _ = writeln!(text, "allowed after approval: {}\n", yes_or_no(&answers[1]));
     cited.iter().for_each(|policy| describe(policy, &mut text));
     let _ = writeln!(text, "facts: {}", facts.to_value());
     text
@@ -206,14 +204,17 @@ pub(super) fn rehearsed_text(rehearsed: &RehearsalReport) -> String {
     let RehearsalReport { decisions, unreadable, changed } = rehearsed;
     let mut text = format!("{} of {decisions} decisions would change\n", changed.len());
     if *unreadable > 0 {
-        let _ = writeln!(text, "{unreadable} cannot be read: forgotten, or of another version");
+        let _ = writeln!(
+            text,
+            "{unreadable} decisions cannot be read: forgotten, or from another version"
+        );
     }
     for (was, now, count) in rehearsed.counts() {
         let _ = writeln!(text, "  {} -> {}: {count}", example_word(was), example_word(now));
     }
     for it in changed.iter().take(MAX_LISTED) {
         let by = if it.policies.is_empty() {
-            "nothing permits it".to_owned()
+            "no policy permits it".to_owned()
         } else {
             it.policies.join(" ")
         };
@@ -275,8 +276,8 @@ fn init(file: Option<PathBuf>, settings: ConfigFile) -> Result<BridleExit, Comma
         let what = format!("cannot create `{}`", file.display());
         let failure = CommandFailure::because(BridleExit::CannotCreate, what, error);
         match error.kind() {
-            io::ErrorKind::AlreadyExists => failure.hint("it is left as it is; name another file"),
-            _ => failure.hint("name a place you may write to"),
+            io::ErrorKind::AlreadyExists => failure.hint("the file is unchanged; name another one"),
+            _ => failure.hint("name a file you can write to"),
         }
     };
     if let Some(dir) = file.parent() {
@@ -295,11 +296,8 @@ fn init(file: Option<PathBuf>, settings: ConfigFile) -> Result<BridleExit, Comma
 /// The file of policies that the settings name, whether it exists or not.
 pub(super) fn file_of(settings: &ResolvedSettings) -> Result<PathBuf, CommandFailure> {
     settings.policy().file().map(Path::to_path_buf).ok_or_else(|| {
-        CommandFailure::new(
-            BridleExit::Config,
-            "the settings name no file of policies: policy is off",
-        )
-        .hint("name one with the setting `policy`; `bridle config show` lists all")
+        CommandFailure::new(BridleExit::Config, "no policy file: the setting `policy` is off")
+            .hint("set `policy` to a file; `bridle config show` lists all settings")
     })
 }
 
@@ -319,9 +317,9 @@ pub(super) fn install_at(targets: &[DaemonTarget]) -> Result<BridleExit, Command
 pub(super) fn installed_at(targets: &[DaemonTarget]) -> Result<String, CommandFailure> {
     match system::ask(targets, &SystemRequest::InstallPolicy)? {
         SystemReply::Not(answer) if answer.code == "invalid-value" => {
-            let what = format!("the policies are not installed: {}", answer.message);
+            let what = format!("policies not installed: {}", answer.message);
             Err(CommandFailure::new(BridleExit::Data, what).hint(
-                "what held before goes on to hold; mend the file, and look with `bridle policy check`",
+                "the previous policies stay in force; fix the file and run `bridle policy check`",
             ))
         }
         SystemReply::Not(answer) => Err(refused(&answer)),
@@ -339,8 +337,8 @@ fn own(set: &GuardPolicies) -> impl Iterator<Item = &PolicyEntry> {
 
 fn because(found: &PolicyFinding) -> String {
     match &found.fault {
-        Some(fault) => format!("since the policies could not be asked: {fault}"),
-        None if found.policies.is_empty() => "nothing permits it".to_owned(),
+        Some(fault) => format!("because the policies could not be evaluated: {fault}"),
+        None if found.policies.is_empty() => "no policy permits it".to_owned(),
         None => format!("by {}", found.policies.join(" ")),
     }
 }

@@ -72,7 +72,7 @@ fn paged(mut ask: QueryBuilder, paging: args::PagingArgs) -> Result<BridleExit, 
     let exit = print(&text)?;
     if let Some(next) = told.get("next").and_then(Value::as_str) {
         // When stderr is gone, there is nobody to tell.
-        let _ = writeln!(std::io::stderr().lock(), "there is more: --cursor '{next}'");
+        let _ = writeln!(std::io::stderr().lock(), "more results: --cursor '{next}'");
     }
     Ok(exit)
 }
@@ -175,7 +175,7 @@ fn line(object: &Value) -> String {
         line.push_str("  (private)");
     }
     if object.get("in-clear").is_some() {
-        line.push_str("  (to be encrypted, stands in the clear)");
+        line.push_str("  (marked for encryption, but not encrypted)");
     }
     if object.get("encrypted").is_some() {
         line.push_str("  (encrypted)");
@@ -257,7 +257,7 @@ impl QueryBuilder {
         };
         let found = search.objects(targets)?;
         let named: Vec<&Value> = found.iter().filter(|object| is_named(object)).collect();
-        let nothing = || format!("nothing in the memory is named `{}`", tamed(&name));
+        let nothing = || format!("no file or heading `{}`", tamed(&name));
         match named[..] {
             [] => {
                 let near = nearest(&name, &found, targets)?;
@@ -274,9 +274,9 @@ impl QueryBuilder {
                 }
             }
             _ => {
-                let what = format!("more than one heading is named `{}`", tamed(&name));
+                let what = format!("several headings are named `{}`", tamed(&name));
                 let failure = CommandFailure::new(BridleExit::NoInput, what)
-                    .hint("say which by its id, the last word of the line");
+                    .hint("use the id, the last word of the line");
                 Err(suggest(failure, named))
             }
         }
@@ -309,7 +309,7 @@ impl QueryBuilder {
                     BridleExit::Data,
                     format!("{}: {}", flags.join(", "), answer.message),
                 )
-                .hint("a day is written as in --from 2026-11-15 --to 2026-11-21")
+                .hint("write dates as in --from 2026-11-15 --to 2026-11-21")
             }
             "invalid-value" | "missing-key" | "wrong-type" => {
                 CommandFailure::new(BridleExit::Data, &answer.message)

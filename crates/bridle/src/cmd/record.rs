@@ -98,12 +98,13 @@ fn verify(args: &args::VerifyArgs) -> Result<BridleExit, CommandFailure> {
         text.push_str(&format!("{} of them are forgotten and cannot be read\n", verified.erased));
     }
     if verified.compacted > 0 {
-        text.push_str(&format!("{} of them were compacted and are gone\n", verified.compacted));
+        text.push_str(&format!("{} of them were compacted away\n", verified.compacted));
     }
     match (&kept, &args.key) {
         (Some(_), Some(_)) => text.push_str("the kept head is signed and is part of this chain\n"),
-        (Some(kept), None) if kept.is_signed() => text
-            .push_str("the kept head is part of this chain; its signature was not asked about\n"),
+        (Some(kept), None) if kept.is_signed() => {
+            text.push_str("the kept head is part of this chain; its signature was not checked\n");
+        }
         (Some(_), None) => text.push_str("the kept head is part of this chain\n"),
         (None, _) => {}
     }
@@ -226,7 +227,7 @@ fn session_table(rows: &[SessionRow]) -> String {
     }
     table.render(
         OutputScreen::of_stdout(),
-        "no session with a name yet: `bridle ask --session desk help` begins one",
+        "no named sessions yet: `bridle ask --session desk help` starts one",
     )
 }
 
@@ -301,44 +302,42 @@ pub(super) fn failure(error: &HistoryError) -> CommandFailure {
     let (exit, hint) = match error {
         HistoryError::NoRecord { .. } => (
             BridleExit::NoInput,
-            "nothing was recorded there yet: run `bridle up`, or name another place with --state DIR",
+            "no record there yet: run `bridle up`, or name another directory with --state DIR",
         ),
         HistoryError::UnknownSession { .. } | HistoryError::Store(StoreError::NoSession(_)) => {
-            (BridleExit::NoInput, "`bridle sessions` lists what exists")
+            (BridleExit::NoInput, "`bridle sessions` lists sessions")
         }
         HistoryError::Store(StoreError::NoRecord(_)) => {
-            (BridleExit::NoInput, "`bridle log` lists what exists")
+            (BridleExit::NoInput, "`bridle log` lists records")
         }
         HistoryError::Store(StoreError::Broken(broken)) => {
             return CommandFailure::bare(BridleExit::Data, broken);
         }
         HistoryError::Store(StoreError::Damaged(_) | StoreError::Foreign { .. }) => (
             BridleExit::Data,
-            "restore a copy, or keep what can be read: `bridle record repair --dry-run` says what that is",
+            "restore a backup, or salvage it: `bridle record repair --dry-run` shows what can be kept",
         ),
         HistoryError::Store(StoreError::Behind { .. } | StoreError::RepairInterrupted) => (
             BridleExit::Data,
-            "restore record.db from a copy, or go on with what is there: `bridle record repair`",
+            "restore record.db from a backup, or continue with what is there: `bridle record repair`",
         ),
         HistoryError::Store(StoreError::Busy | StoreError::Full) => {
-            (BridleExit::Temporary, "try again in a moment; check the space on the disk")
+            (BridleExit::Temporary, "try again in a moment, and check the free disk space")
         }
         HistoryError::Store(_) => {
-            (BridleExit::Io, "check who owns the state directory and its files")
+            (BridleExit::Io, "check the owner of the state directory and its files")
         }
         HistoryError::Output(error) => return unwritten(error),
-        HistoryError::BadHead { .. } => {
-            (BridleExit::Data, "keep the whole line, as it was printed")
-        }
+        HistoryError::BadHead { .. } => (BridleExit::Data, "use the whole line, unchanged"),
         HistoryError::HeadNotSigned => {
             (BridleExit::Data, "name the key that signed it: --key FILE")
         }
-        HistoryError::Mirror { .. } => (BridleExit::CannotCreate, "name a file you may write to"),
+        HistoryError::Mirror { .. } => (BridleExit::CannotCreate, "name a file you can write to"),
         HistoryError::NotAMirror { .. } => {
-            (BridleExit::Data, "it is left as it is; name another file, or move this one away")
+            (BridleExit::Data, "the file is unchanged; name another one, or move this one away")
         }
         HistoryError::MirrorTaken { .. } => {
-            (BridleExit::Temporary, "one copy is enough; or name another file")
+            (BridleExit::Temporary, "stop the other one, or name another file")
         }
         _ => (BridleExit::Software, "the log of `bridle up` may say more"),
     };

@@ -94,7 +94,7 @@ fn table(rows: &[ScheduleRow]) -> String {
             &row.until.map_or("-".to_owned(), local_minute),
         ]);
     }
-    table.render(OutputScreen::of_stdout(), "no schedule")
+    table.render(OutputScreen::of_stdout(), "no schedules")
 }
 
 /// Writes a span of time in its largest unit that needs no fraction.
@@ -133,7 +133,7 @@ fn remove(removal: args::ScheduleRemoval) -> Result<BridleExit, CommandFailure> 
                 BridleExit::NoInput,
                 format!("no schedule `{name}`{place}"),
             )
-            .hint("`bridle schedules` lists what is planned"));
+            .hint("`bridle schedules` lists schedules"));
         }
         several => {
             let named = several[..several.len().min(MAX_SESSIONS_NAMED)].join(", ");
@@ -142,11 +142,11 @@ fn remove(removal: args::ScheduleRemoval) -> Result<BridleExit, CommandFailure> 
                 BridleExit::Usage,
                 format!("{count} sessions have a schedule `{name}`: {named}"),
             )
-            .hint("say which one is meant: --session SESSION"));
+            .hint("choose one with --session SESSION"));
         }
     };
     match system::ask_in(&targets, found, &SystemRequest::Unschedule(name.clone()))? {
         SystemReply::Not(answer) => Err(refused(&answer)),
-        SystemReply::Done(_) => print(&format!("took back schedule {name} of session {found}\n")),
+        SystemReply::Done(_) => print(&format!("removed schedule {name} of session {found}\n")),
     }
 }

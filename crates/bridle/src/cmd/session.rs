@@ -36,10 +36,10 @@ pub(crate) fn tail(args: args::TailArgs) -> Result<BridleExit, CommandFailure> {
         let _ = match notice {
             ConnectionNotice::Lost(error) => {
                 let error = error.to_string();
-                writeln!(io::stderr().lock(), "{}; trying again", neutral_line(&error))
+                writeln!(io::stderr().lock(), "{}; reconnecting", neutral_line(&error))
             }
             ConnectionNotice::Back(seen) => {
-                writeln!(io::stderr().lock(), "attached again behind {seen}")
+                writeln!(io::stderr().lock(), "reconnected after event {seen}")
             }
         };
     };
@@ -136,15 +136,15 @@ pub(super) fn refused(answer: &ErrorAnswer) -> CommandFailure {
             .find(|(start, _)| answer.message.starts_with(start));
     if let Some((_, list)) = missing {
         return CommandFailure::new(BridleExit::NoInput, &answer.message)
-            .hint(format!("`bridle {list}` lists what exists"));
+            .hint(format!("`bridle {list}` lists them"));
     }
     let (exit, hint) = match answer.code.as_str() {
-        "unknown-id" => (BridleExit::NoInput, "`bridle approvals` lists what is open"),
-        "unknown-session" => (BridleExit::NoInput, "`bridle sessions` lists what exists"),
+        "unknown-id" => (BridleExit::NoInput, "`bridle approvals` lists pending approvals"),
+        "unknown-session" => (BridleExit::NoInput, "`bridle sessions` lists sessions"),
         "not-permitted" | "refused" => {
-            (BridleExit::Permission, "ask over the Unix socket, as the user who runs the daemon")
+            (BridleExit::Permission, "use the Unix socket, as the user who runs the daemon")
         }
-        _ => (BridleExit::Answered, "`bridle log` shows what is there"),
+        _ => (BridleExit::Answered, "`bridle log` shows the record"),
     };
     CommandFailure::new(exit, format!("the daemon refused: {}: {}", answer.code, answer.message))
         .hint(hint)

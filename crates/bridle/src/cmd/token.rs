@@ -89,9 +89,9 @@ pub(super) fn failure(error: &TokenError) -> CommandFailure {
             (BridleExit::Usage, "see `bridle token create --help`".to_owned())
         }
         TokenError::IdTaken => (BridleExit::Temporary, "try again".to_owned()),
-        _ => (BridleExit::Io, "check the limits of this process: ulimit -a".to_owned()),
+        _ => (BridleExit::Io, "check the process limits: ulimit -a".to_owned()),
     };
-    CommandFailure::because(exit, "cannot do this with the tokens", error).hint(hint)
+    CommandFailure::because(exit, "cannot update tokens", error).hint(hint)
 }
 
 /// Explains a fault of a file that should be private, with the way out.
@@ -105,7 +105,9 @@ pub(super) fn file_failure(error: &File) -> CommandFailure {
             BridleExit::Permission,
             "run this as the user of the daemon, or name --state DIR".to_owned(),
         ),
-        _ => (BridleExit::Io, "check the space on the disk and who owns the directory".to_owned()),
+        _ => {
+            (BridleExit::Io, "check the free disk space and the owner of the directory".to_owned())
+        }
     };
     CommandFailure::because(exit, "cannot use the state directory", error).hint(hint)
 }
@@ -138,7 +140,7 @@ fn table(mut all: Vec<TokenInfo>, now: i64) -> String {
     }
     table.render(
         OutputScreen::of_stdout(),
-        "no token yet: `bridle token create --name NAME` makes one",
+        "no tokens yet: `bridle token create --name NAME` creates one",
     )
 }
 

@@ -77,8 +77,8 @@ fn wait_for_signal() -> std::io::Result<impl Future<Output = ()>> {
     let mut int = signal(SignalKind::interrupt())?;
     Ok(async move {
         tokio::select! {
-            _ = term.recv() => tracing::info!("SIGTERM: ending; once more ends at once"),
-            _ = int.recv() => tracing::info!("SIGINT: ending; once more ends at once"),
+            _ = term.recv() => tracing::info!("SIGTERM: stopping; send it again to stop at once"),
+            _ = int.recv() => tracing::info!("SIGINT: stopping; send it again to stop at once"),
         }
         tokio::spawn(async move {
             let code = tokio::select! {
@@ -98,40 +98,41 @@ fn failure(error: &DaemonError) -> CommandFailure {
             "stop the other daemon, or give this one its own directory: --state DIR",
         ),
         DaemonError::Tcp { .. } => {
-            (BridleExit::Unavailable, "take another port, or any free one: --tcp 127.0.0.1:0")
+            (BridleExit::Unavailable, "choose another port, or any free one: --tcp 127.0.0.1:0")
         }
         DaemonError::Http { .. } => (
             BridleExit::Unavailable,
-            "take another port, or none: --http 127.0.0.1:0 or --http off",
+            "choose another port, or turn HTTP off: --http 127.0.0.1:0 or --http off",
         ),
         DaemonError::Unix { .. }
         | DaemonError::UnixInUse { .. }
-        | DaemonError::NotASocket { .. } => {
-            (BridleExit::Unavailable, "take another path, or none: --unix PATH or --unix off")
-        }
+        | DaemonError::NotASocket { .. } => (
+            BridleExit::Unavailable,
+            "choose another path, or turn it off: --unix PATH or --unix off",
+        ),
         DaemonError::State { .. } => {
             (BridleExit::CannotCreate, "name a directory you own: --state DIR")
         }
         DaemonError::Thinker(_) => {
-            (BridleExit::Config, "name another with --thinker, or mend the file")
+            (BridleExit::Config, "choose another with --thinker, or fix the file")
         }
         DaemonError::Record(StoreError::Behind { .. } | StoreError::RepairInterrupted) => (
             BridleExit::Data,
-            "restore record.db from a copy, or go on with what is there: `bridle record repair`",
+            "restore record.db from a backup, or continue with what is there: `bridle record repair`",
         ),
         DaemonError::Record(StoreError::Damaged(_)) => (
             BridleExit::Data,
-            "restore a copy, or keep what can be read: `bridle record repair --dry-run` says what that is",
+            "restore a backup, or salvage it: `bridle record repair --dry-run` shows what can be kept",
         ),
         DaemonError::Record(_) => (
             BridleExit::Io,
-            "check the space on the disk and who owns the state directory; `bridle log verify` \
+            "check the free disk space and the owner of the state directory; `bridle log verify` \
              checks the record",
         ),
         DaemonError::Stdio(_) | DaemonError::Random(_) | DaemonError::Keeper(_) => {
-            (BridleExit::Io, "check the limits of this process: ulimit -a")
+            (BridleExit::Io, "check the process limits: ulimit -a")
         }
-        _ => (BridleExit::Config, "`bridle config show` says where each value came from"),
+        _ => (BridleExit::Config, "`bridle config show` shows the source of each value"),
     };
     CommandFailure::because(exit, "cannot start", error).hint(hint)
 }

@@ -56,7 +56,7 @@ pub(super) fn forget_many(args: &args::ForgetArgs) -> Result<BridleExit, Command
     }
     let records = counted(selected.records(), "record");
     print(&format!(
-        "forgot {} with {records}; `bridle record compact` gives their room back\n",
+        "forgot {} with {records}; `bridle record compact` frees the disk space\n",
         counted(forgotten, "session")
     ))
 }
@@ -64,8 +64,8 @@ pub(super) fn forget_many(args: &args::ForgetArgs) -> Result<BridleExit, Command
 fn selection(args: &args::ForgetArgs) -> Result<SessionSelection, CommandFailure> {
     let Some(text) = &args.before else { return Ok(SessionSelection::Anonymous) };
     let at = time::parse(text).ok_or_else(|| {
-        CommandFailure::new(BridleExit::Usage, format!("`{text}` is no time"))
-            .hint("say a day, a moment in UTC or so long ago: 2026-01-31, 2026-01-31T08:00Z, 30d")
+        CommandFailure::new(BridleExit::Usage, format!("bad time `{text}`"))
+            .hint("expected a day, a UTC time or an age: 2026-01-31, 2026-01-31T08:00Z, 30d")
     })?;
     // A day is meant from its beginning on.
     let is_day = !text.contains([':', 'T']) && text.contains('-');
@@ -83,7 +83,7 @@ fn preview(selected: &SelectedSessions) -> String {
         let records = row.records.to_string();
         table.push_row([&*row.name, &*row.owner, &*records, &*local_minute(row.last_at)]);
     }
-    let mut text = table.render(OutputScreen::of_stdout(), "no session to forget");
+    let mut text = table.render(OutputScreen::of_stdout(), "no sessions to forget");
     let more = selected.sessions.len().saturating_sub(MAX_SESSIONS_PREVIEWED);
     if more > 0 {
         text.push_str(&format!("and {more} more\n"));
@@ -94,7 +94,9 @@ fn preview(selected: &SelectedSessions) -> String {
     }
     if selected.waiting > 0 {
         let waiting = counted(selected.waiting, "session");
-        text.push_str(&format!("{waiting} stay: an act, a question or a schedule waits there\n"));
+        text.push_str(&format!(
+            "{waiting} stay: an action, an approval or a schedule is pending there\n"
+        ));
     }
     text
 }
@@ -195,10 +197,10 @@ fn compact(args: &args::CompactArgs) -> Result<BridleExit, CommandFailure> {
     }
     if done.records == 0 {
         let size = bytes(done.bytes_after);
-        return print(&format!("nothing is forgotten that is still there; {size}\n"));
+        return print(&format!("nothing to compact; {size}\n"));
     }
     print(&format!(
-        "{} taken away: {} before, {} now\n",
+        "{} removed: {} before, {} now\n",
         counted(done.records, "record"),
         bytes(done.bytes_before),
         bytes(done.bytes_after)
@@ -217,31 +219,31 @@ fn repair(args: &args::RepairArgs) -> Result<BridleExit, CommandFailure> {
 fn repair_text(report: &RepairReport, is_dry: bool, dir: &Path) -> String {
     let Some(fault) = &report.fault else {
         let kept = counted(report.kept.number.0, "record");
-        return format!("nothing to repair: {kept}, all as they were written\n");
+        return format!("nothing to repair: {kept}, all intact\n");
     };
     let (kept, lost) = (report.kept.number.0, report.lost());
     let mut text = format!("found: {fault}\n");
     text.push_str(&match kept {
-        0 => "kept: nothing can be read\n".to_owned(),
+        0 => "kept: nothing is readable\n".to_owned(),
         _ => format!("kept: records 1 to {kept}, of {}\n", counted(report.sessions, "session")),
     });
     if lost > 0 {
-        text.push_str(&format!("gone: records {} to {}\n", kept + 1, report.last_known));
+        text.push_str(&format!("lost: records {} to {}\n", kept + 1, report.last_known));
     }
     if report.unreadable > 0 {
         let bodies = counted(report.unreadable, "kept record");
-        text.push_str(&format!("gone: what {bodies} said; they count as forgotten\n"));
+        text.push_str(&format!("lost: the bodies of {bodies}; they count as forgotten\n"));
     }
     if report.detached > 0 {
         let versions = counted(report.detached, "version");
-        text.push_str(&format!("{versions} of files followed from what is gone; they stay\n"));
+        text.push_str(&format!("{versions} of files came from lost records; they stay\n"));
     }
     if let Some(aside) = &report.aside {
         text.push_str(&format!("the damaged file is {}\n", aside.display()));
     }
     text.push_str(&match is_dry {
-        true => "nothing was changed: run it without --dry-run\n".to_owned(),
-        false => format!("the record in {} can be written again\n", dir.display()),
+        true => "nothing was changed; run this without --dry-run\n".to_owned(),
+        false => format!("the record in {} is writable again\n", dir.display()),
     });
     text
 }
@@ -266,7 +268,7 @@ fn locked(error: &UpkeepError) -> CommandFailure {
     match error {
         UpkeepError::State(cause @ bridle_daemon::DaemonError::Locked { .. }) => {
             CommandFailure::because(BridleExit::Temporary, "the record is in use", cause)
-                .hint("stop the daemon first; it can be started again right after")
+                .hint("stop the daemon first, and start it again afterwards")
         }
         other => upkeep_failure(other),
     }
@@ -276,7 +278,7 @@ fn locked(error: &UpkeepError) -> CommandFailure {
 pub(super) fn upkeep_failure(error: &UpkeepError) -> CommandFailure {
     match error {
         UpkeepError::State(cause) => CommandFailure::because(BridleExit::Temporary, error, cause)
-            .hint("a daemon runs there: ask it, with --addr if it is not where the settings say"),
+            .hint("a daemon runs there: leave out --state, and pass --addr if the settings do not name it"),
         UpkeepError::History(error) => failure(error),
         other => CommandFailure::new(BridleExit::Software, other)
             .hint("the log of `bridle up` may say more"),

@@ -25,9 +25,9 @@ pub(crate) fn why(args: &args::WhyArgs) -> Result<BridleExit, CommandFailure> {
         let (number, kind) = (args.record, &why.record.kind);
         return Err(CommandFailure::new(
             BridleExit::NoInput,
-            format!("no decision is behind record {number}, a `{kind}`"),
+            format!("no decision led to record {number}, a `{kind}`"),
         )
-        .hint("ask about a `decided`, `act`, `ask`, `acted`, `answered` or `say`: `bridle log` lists them"));
+        .hint("choose a `decided`, `act`, `ask`, `acted`, `answered` or `say` record from `bridle log`"));
     }
     print(&match args.json {
         true => why_json(&why, effect.as_ref()),
@@ -74,7 +74,7 @@ fn why_text(why: &WhyReport, effect: Option<&EffectEntry>) -> String {
         let reason = reason.as_deref().map(|it| format!(": {}", neutral_line(it)));
         let reason = reason.unwrap_or_default();
         // Writing to a string cannot fail.
-        let _ = writeln!(text, "record {}: it ended `{outcome}`{reason}", ended.record);
+        let _ = writeln!(text, "record {}: outcome `{outcome}`{reason}", ended.record);
     }
     text
 }
@@ -89,7 +89,7 @@ fn answered(answer: &AnswerReport, text: &mut String) {
 fn decision(decided: &DecisionReport, text: &mut String) {
     let body = &decided.body;
     if body.is_nil() {
-        let _ = writeln!(text, "record {}: a decision that is forgotten\n", decided.record);
+        let _ = writeln!(text, "record {}: forgotten decision\n", decided.record);
         return;
     }
     let asker = body.get("facts").and_then(|facts| facts.get("asker")?.as_str());
@@ -102,7 +102,7 @@ fn decision(decided: &DecisionReport, text: &mut String) {
         word(body, "action"),
         word(body, "target"),
         word(body, "by"),
-        asker.unwrap_or("nobody that the policies were told of")
+        asker.unwrap_or("an unknown principal")
     );
     let reason = body.get("reason").and_then(Value::as_str).unwrap_or_default();
     let _ = writeln!(text, "  reason: {reason} (rule {})", word(body, "rule"));
@@ -178,13 +178,12 @@ pub(crate) fn effects(args: &args::EffectsArgs) -> Result<BridleExit, CommandFai
         text.push('\n');
     }
     if !args.json && wanted.is_empty() {
-        let found =
-            if args.open { "nothing found: no effect is open" } else { "nothing was done yet" };
+        let found = if args.open { "no open effects" } else { "no effects yet" };
         let _ = writeln!(text, "{found}");
     }
     let unknown = wanted.iter().filter(|entry| entry.is_unknown()).count();
     if !args.json && unknown > 0 {
-        let _ = writeln!(text, "{unknown} began, and nobody knows how they ended: marked with !");
+        let _ = writeln!(text, "{unknown} with an unknown outcome, marked with !");
     }
     print(&text)
 }

@@ -219,7 +219,7 @@ fn line_at(text: &str, offset: usize) -> usize {
 pub(crate) fn example() -> String {
     let mut text = String::from(
         "# Settings of bridle. A flag wins over the environment, the environment over this file.\n\
-         # `bridle config show` prints every value and where it came from.\n",
+         # `bridle config show` prints every value and its source.\n",
     );
     let mut open = "";
     let settings = TABLE.iter().filter(|setting| !setting.is_secret());

@@ -80,7 +80,7 @@ impl ResolvedSettings {
     /// The state directory.
     pub(crate) fn state(&self) -> Result<PathBuf, CommandFailure> {
         self.path("state").map(Path::to_path_buf).ok_or_else(|| {
-            CommandFailure::new(BridleExit::Config, "no place for state: HOME is not set")
+            CommandFailure::new(BridleExit::Config, "no state directory: HOME is not set")
                 .hint("name one with --state DIR, or set HOME or XDG_STATE_HOME")
         })
     }
@@ -90,7 +90,7 @@ impl ResolvedSettings {
         let scheme = if self.path("tls.cert").is_some() { "https" } else { "http" };
         self.word("http").map(|addr| format!("{scheme}://{addr}")).ok_or_else(|| {
             CommandFailure::new(BridleExit::Config, "HTTP is off, so there is nothing to pair with")
-                .hint("turn it on with the setting `http`, or name its --url URL")
+                .hint("turn it on with the setting `http`, or pass --url URL")
         })
     }
 
@@ -111,12 +111,10 @@ impl ResolvedSettings {
                 };
                 Err(refused(entry.setting, &entry.origin, &why))
             }
-            Err(error) => Err(CommandFailure::because(
-                BridleExit::Config,
-                "these settings cannot work",
-                &error,
-            )
-            .hint("`bridle config show` says where each value came from")),
+            Err(error) => {
+                Err(CommandFailure::because(BridleExit::Config, "invalid settings", &error)
+                    .hint("`bridle config show` shows the source of each value"))
+            }
         }
     }
 
@@ -231,7 +229,7 @@ impl ResolvedSettings {
                 BridleExit::Config,
                 "TLS needs both `tls.cert` and `tls.key`",
             )
-            .hint("give --tls-cert FILE and --tls-key FILE, or none of the settings of tls")),
+            .hint("pass both --tls-cert FILE and --tls-key FILE, or no TLS setting")),
         }
     }
 
@@ -349,7 +347,8 @@ impl ResolvedSettings {
             let shown = path.display();
             let open = std::fs::metadata(path).is_ok_and(|meta| meta.mode() & 0o077 != 0);
             if open {
-                doubts.push(format!("other users may read key file `{shown}`: chmod 600 it"));
+                doubts
+                    .push(format!("other users can read key file `{shown}`: run chmod 600 on it"));
             }
             if read_key_file(path).is_ok_and(|bytes| bytes.ends_with(b"\n")) {
                 doubts.push(format!("key file `{shown}` ends with a newline, part of the key"));

@@ -50,13 +50,11 @@ impl SettingPreset {
             SettingPreset::Unset => None,
             SettingPreset::Text(text) => Some(text),
             SettingPreset::StateDir => Some("$XDG_STATE_HOME/bridle, else ~/.local/state/bridle"),
-            SettingPreset::Policy => {
-                Some("policy.org in the directory of settings; built in if it is not there")
-            }
+            SettingPreset::Policy => Some("policy.org beside the settings file, else built in"),
             SettingPreset::Socket => {
-                Some("$XDG_RUNTIME_DIR/bridle/bridle.sock, else in the state dir")
+                Some("$XDG_RUNTIME_DIR/bridle/bridle.sock, else in the state directory")
             }
-            SettingPreset::HttpSocket => Some("beside `unix`, as bridle.http; off with it"),
+            SettingPreset::HttpSocket => Some("bridle.http beside the `unix` socket; off with it"),
         }
     }
 }
@@ -98,7 +96,7 @@ pub(crate) static TABLE: &[SettingRow] = &[
         flag: Some("tcp"),
         kind: SettingKind::Listen,
         default: SettingPreset::Text("127.0.0.1:9105"),
-        doc: "TCP address to listen on, port 0 for any free port, or off",
+        doc: "TCP address to listen on, with port 0 for any free port, or off",
         group: SettingGroup::Main,
     },
     SettingRow {
@@ -116,7 +114,7 @@ pub(crate) static TABLE: &[SettingRow] = &[
         flag: Some("http"),
         kind: SettingKind::Listen,
         default: SettingPreset::Text("127.0.0.1:8788"),
-        doc: "HTTP address for OpenHarness shells, on this machine unless there is TLS, or off",
+        doc: "HTTP address for OpenHarness shells, or off; loopback only without TLS",
         group: SettingGroup::Main,
     },
     SettingRow {
@@ -125,7 +123,7 @@ pub(crate) static TABLE: &[SettingRow] = &[
         flag: Some("http-unix"),
         kind: SettingKind::PathOrOff,
         default: SettingPreset::HttpSocket,
-        doc: "Unix socket that serves HTTP to you alone, for `bridle ask`, or off",
+        doc: "Unix socket for HTTP from your own user, as `bridle ask` uses, or off",
         group: SettingGroup::Main,
     },
     SettingRow {
@@ -134,7 +132,7 @@ pub(crate) static TABLE: &[SettingRow] = &[
         flag: Some("http-plain"),
         kind: SettingKind::Bool,
         default: SettingPreset::Text("false"),
-        doc: "Let other machines reach HTTP without TLS: everything is sent in the clear",
+        doc: "Allow HTTP from other machines without TLS; everything is sent unencrypted",
         group: SettingGroup::Main,
     },
     SettingRow {
@@ -143,7 +141,7 @@ pub(crate) static TABLE: &[SettingRow] = &[
         flag: Some("pair-alias"),
         kind: SettingKind::Listen,
         default: SettingPreset::Text("off"),
-        doc: "Another HTTP address for pairing alone, such as 127.0.0.1:8790, or off",
+        doc: "Extra HTTP address that serves only pairing, such as 127.0.0.1:8790, or off",
         group: SettingGroup::Main,
     },
     SettingRow {
@@ -152,7 +150,7 @@ pub(crate) static TABLE: &[SettingRow] = &[
         flag: Some("http-rate"),
         kind: SettingKind::RateOrOff,
         default: SettingPreset::Text("20/100"),
-        doc: "Requests of one principal from other machines: a second, and at once, or off",
+        doc: "HTTP requests from one principal on another machine: per second/burst, or off",
         group: SettingGroup::Limits,
     },
     SettingRow {
@@ -161,7 +159,7 @@ pub(crate) static TABLE: &[SettingRow] = &[
         flag: Some("http-rate-local"),
         kind: SettingKind::RateOrOff,
         default: SettingPreset::Text("10000/20000"),
-        doc: "The same for a principal on this machine, or off",
+        doc: "HTTP requests from one principal on this machine: per second/burst, or off",
         group: SettingGroup::Limits,
     },
     SettingRow {
@@ -170,7 +168,7 @@ pub(crate) static TABLE: &[SettingRow] = &[
         flag: Some("tcp-rate"),
         kind: SettingKind::RateOrOff,
         default: SettingPreset::Text("200/1000"),
-        doc: "Framed messages of one principal from other machines: a second, and at once, or off",
+        doc: "Framed messages from one principal on another machine: per second/burst, or off",
         group: SettingGroup::Limits,
     },
     SettingRow {
@@ -179,7 +177,7 @@ pub(crate) static TABLE: &[SettingRow] = &[
         flag: Some("tcp-rate-local"),
         kind: SettingKind::RateOrOff,
         default: SettingPreset::Text("10000/20000"),
-        doc: "The same for a principal on this machine, or off; the Unix socket has no limit",
+        doc: "Framed TCP messages from one principal on this machine: per second/burst, or off",
         group: SettingGroup::Limits,
     },
     SettingRow {
@@ -188,7 +186,7 @@ pub(crate) static TABLE: &[SettingRow] = &[
         flag: Some("stranger-rate"),
         kind: SettingKind::RateOrOff,
         default: SettingPreset::Text("20/100"),
-        doc: "Frames of an unknown peer, of one user or network, health checks included, or off",
+        doc: "Frames from unknown peers, per user or network: per second/burst, or off",
         group: SettingGroup::Limits,
     },
     SettingRow {
@@ -197,7 +195,7 @@ pub(crate) static TABLE: &[SettingRow] = &[
         flag: Some("http-origin"),
         kind: SettingKind::Origins,
         default: SettingPreset::Unset,
-        doc: "Web pages that may ask over HTTP: their origins, exactly, with commas between them",
+        doc: "Web origins that may use HTTP, exact, comma-separated",
         group: SettingGroup::Main,
     },
     SettingRow {
@@ -206,7 +204,7 @@ pub(crate) static TABLE: &[SettingRow] = &[
         flag: Some("fetch-hosts"),
         kind: SettingKind::Hosts,
         default: SettingPreset::Text("off"),
-        doc: "Public hosts to fetch attachments from: HOST, *.HOST, * or HOST:PORT with commas, or off",
+        doc: "Hosts to fetch attachments from: HOST, *.HOST, * or HOST:PORT, comma-separated, or off",
         group: SettingGroup::Main,
     },
     SettingRow {
@@ -215,7 +213,7 @@ pub(crate) static TABLE: &[SettingRow] = &[
         flag: Some("fetch-ca"),
         kind: SettingKind::Path,
         default: SettingPreset::Unset,
-        doc: "Authorities to believe when fetching, PEM; those of the system unless said",
+        doc: "CA certificates to trust when fetching, a PEM file; by default those of the system",
         group: SettingGroup::Main,
     },
     SettingRow {
@@ -233,7 +231,7 @@ pub(crate) static TABLE: &[SettingRow] = &[
         flag: Some("stdio-json"),
         kind: SettingKind::Bool,
         default: SettingPreset::Text("false"),
-        doc: "Serve OpenHarness messages on stdin and stdout, one JSON message a line",
+        doc: "Serve OpenHarness on stdin and stdout, one JSON message per line",
         group: SettingGroup::Main,
     },
     SettingRow {
@@ -242,7 +240,7 @@ pub(crate) static TABLE: &[SettingRow] = &[
         flag: Some("state"),
         kind: SettingKind::Path,
         default: SettingPreset::StateDir,
-        doc: "Directory for state; one daemon at a time holds it",
+        doc: "State directory; one daemon at a time can use it",
         group: SettingGroup::Main,
     },
     SettingRow {
@@ -251,7 +249,7 @@ pub(crate) static TABLE: &[SettingRow] = &[
         flag: Some("memex"),
         kind: SettingKind::Path,
         default: SettingPreset::Unset,
-        doc: "Folder of Org files to remember with; `bridle init` chooses one",
+        doc: "Org folder that bridle uses as memory; `bridle init` sets it",
         group: SettingGroup::Main,
     },
     SettingRow {
@@ -260,7 +258,7 @@ pub(crate) static TABLE: &[SettingRow] = &[
         flag: Some("memex-roots"),
         kind: SettingKind::Words,
         default: SettingPreset::Unset,
-        doc: "Further folders that paths may be resolved in, with commas between them",
+        doc: "More folders in which to resolve paths, comma-separated",
         group: SettingGroup::Main,
     },
     SettingRow {
@@ -269,7 +267,7 @@ pub(crate) static TABLE: &[SettingRow] = &[
         flag: Some("memex-private"),
         kind: SettingKind::Words,
         default: SettingPreset::Text("private"),
-        doc: "Tags and drawers that are shown to the owner alone, with commas between them",
+        doc: "Tags and drawers that only the owner may see, comma-separated",
         group: SettingGroup::Main,
     },
     SettingRow {
@@ -278,7 +276,7 @@ pub(crate) static TABLE: &[SettingRow] = &[
         flag: Some("memex-todo-keywords"),
         kind: SettingKind::Words,
         default: SettingPreset::Unset,
-        doc: "Keywords of files without #+TODO, as org-todo-keywords has them; commas between sequences",
+        doc: "TODO keywords for files without #+TODO, as in org-todo-keywords; sequences comma-separated",
         group: SettingGroup::Main,
     },
     SettingRow {
@@ -287,7 +285,7 @@ pub(crate) static TABLE: &[SettingRow] = &[
         flag: Some("memex-startup"),
         kind: SettingKind::Words,
         default: SettingPreset::Unset,
-        doc: "Words of #+STARTUP for all files, such as logdone and logdrawer",
+        doc: "#+STARTUP options for all files, such as logdone and logdrawer",
         group: SettingGroup::Main,
     },
     SettingRow {
@@ -296,7 +294,7 @@ pub(crate) static TABLE: &[SettingRow] = &[
         flag: Some("memex-enforce-dependencies"),
         kind: SettingKind::Bool,
         default: SettingPreset::Text("false"),
-        doc: "Whether something is done only after all below it, as org-enforce-todo-dependencies",
+        doc: "Block DONE while a child is open, like org-enforce-todo-dependencies",
         group: SettingGroup::Main,
     },
     SettingRow {
@@ -305,7 +303,7 @@ pub(crate) static TABLE: &[SettingRow] = &[
         flag: Some("memex-rollback"),
         kind: SettingKind::OneOf(ROLLBACKS),
         default: SettingPreset::Text("ask"),
-        doc: "What a failed turn changed: ask to take it back, auto takes it back, off leaves it",
+        doc: "File changes of a failed turn: ask whether to undo them, undo them (auto), or keep them (off)",
         group: SettingGroup::Main,
     },
     SettingRow {
@@ -314,7 +312,7 @@ pub(crate) static TABLE: &[SettingRow] = &[
         flag: Some("memex-max-file"),
         kind: SettingKind::Bytes,
         default: SettingPreset::Text("16MiB"),
-        doc: "Largest Org file that is read",
+        doc: "Maximum size of an Org file; larger files are not read",
         group: SettingGroup::Limits,
     },
     SettingRow {
@@ -323,7 +321,7 @@ pub(crate) static TABLE: &[SettingRow] = &[
         flag: Some("thinker"),
         kind: SettingKind::Thinker,
         default: SettingPreset::Text("builtin"),
-        doc: "Who thinks: builtin answers help and status, script:FILE follows rules of a file",
+        doc: "Thinker: builtin answers help and status, script:FILE follows the rules in a file",
         group: SettingGroup::Main,
     },
     SettingRow {
@@ -332,7 +330,7 @@ pub(crate) static TABLE: &[SettingRow] = &[
         flag: Some("policy"),
         kind: SettingKind::PathOrOff,
         default: SettingPreset::Policy,
-        doc: "Org file of policies by which everything is judged, or off for the built-in ones",
+        doc: "Policy file, in Org, or off for the built-in policies",
         group: SettingGroup::Main,
     },
     SettingRow {
@@ -341,7 +339,7 @@ pub(crate) static TABLE: &[SettingRow] = &[
         flag: Some("heartbeat"),
         kind: SettingKind::SpanOrOff,
         default: SettingPreset::Text("off"),
-        doc: "Time between two heartbeats, which the session `heartbeat` is told of, or off",
+        doc: "Interval of heartbeat signals to the session `heartbeat`, or off",
         group: SettingGroup::Main,
     },
     SettingRow {
@@ -350,7 +348,7 @@ pub(crate) static TABLE: &[SettingRow] = &[
         flag: Some("log"),
         kind: SettingKind::LogFilter,
         default: SettingPreset::Text("info"),
-        doc: "What to log on stderr: a level, or TARGET=LEVEL pairs with commas",
+        doc: "What to log on stderr: a level, or comma-separated TARGET=LEVEL pairs",
         group: SettingGroup::Logs,
     },
     SettingRow {
@@ -359,7 +357,7 @@ pub(crate) static TABLE: &[SettingRow] = &[
         flag: Some("log-format"),
         kind: SettingKind::OneOf(LOG_FORMATS),
         default: SettingPreset::Text("text"),
-        doc: "How a log line looks",
+        doc: "Format of log lines",
         group: SettingGroup::Logs,
     },
     SettingRow {
@@ -368,7 +366,7 @@ pub(crate) static TABLE: &[SettingRow] = &[
         flag: Some("max-connections"),
         kind: SettingKind::Count,
         default: SettingPreset::Text("16384"),
-        doc: "Connections at a time; one more is told so and closed",
+        doc: "Maximum number of connections; further ones get an error and are closed",
         group: SettingGroup::Limits,
     },
     SettingRow {
@@ -377,7 +375,7 @@ pub(crate) static TABLE: &[SettingRow] = &[
         flag: Some("max-strangers"),
         kind: SettingKind::Count,
         default: SettingPreset::Text("1024"),
-        doc: "Connections of unknown peers among them; when full, an idle one gives way",
+        doc: "Maximum number of connections from unknown peers; a new one replaces an idle one",
         group: SettingGroup::Limits,
     },
     SettingRow {
@@ -386,7 +384,7 @@ pub(crate) static TABLE: &[SettingRow] = &[
         flag: Some("max-strangers-each"),
         kind: SettingKind::Count,
         default: SettingPreset::Text("256"),
-        doc: "The same for one user of this machine, or one network",
+        doc: "Maximum number of connections from unknown peers, per local user or network",
         group: SettingGroup::Limits,
     },
     SettingRow {
@@ -395,7 +393,7 @@ pub(crate) static TABLE: &[SettingRow] = &[
         flag: Some("max-frame"),
         kind: SettingKind::Bytes,
         default: SettingPreset::Text("16777215"),
-        doc: "Largest frame taken, said in the hello; six hex digits can say no more",
+        doc: "Maximum size of a frame; at most 16777215, the most that six hex digits can express",
         group: SettingGroup::Limits,
     },
     SettingRow {
@@ -404,7 +402,7 @@ pub(crate) static TABLE: &[SettingRow] = &[
         flag: Some("max-message"),
         kind: SettingKind::Bytes,
         default: SettingPreset::Text("64MiB"),
-        doc: "Largest message that may come in parts",
+        doc: "Maximum size of a message sent in parts",
         group: SettingGroup::Limits,
     },
     SettingRow {
@@ -413,7 +411,7 @@ pub(crate) static TABLE: &[SettingRow] = &[
         flag: Some("max-in-flight"),
         kind: SettingKind::Bytes,
         default: SettingPreset::Text("256MiB"),
-        doc: "Bytes held for all connections together; over it reading pauses",
+        doc: "Bytes buffered for all connections together; reading pauses above it",
         group: SettingGroup::Limits,
     },
     SettingRow {
@@ -422,7 +420,7 @@ pub(crate) static TABLE: &[SettingRow] = &[
         flag: Some("record-budget"),
         kind: SettingKind::BytesOrOff,
         default: SettingPreset::Text("256MiB"),
-        doc: "What one principal may have recorded at once; the owner may always",
+        doc: "Bytes that one principal may add to the record in a burst; the owner has no limit",
         group: SettingGroup::Limits,
     },
     SettingRow {
@@ -431,7 +429,7 @@ pub(crate) static TABLE: &[SettingRow] = &[
         flag: Some("record-budget-anonymous"),
         kind: SettingKind::BytesOrOff,
         default: SettingPreset::Text("2MiB"),
-        doc: "The same for all strangers together",
+        doc: "Bytes that all unknown peers together may add to the record in a burst",
         group: SettingGroup::Limits,
     },
     SettingRow {
@@ -440,7 +438,7 @@ pub(crate) static TABLE: &[SettingRow] = &[
         flag: Some("record-refill"),
         kind: SettingKind::Bytes,
         default: SettingPreset::Text("1MiB"),
-        doc: "What a budget of the record gets back in a minute",
+        doc: "Bytes that each record budget regains per minute",
         group: SettingGroup::Limits,
     },
     SettingRow {
@@ -449,7 +447,7 @@ pub(crate) static TABLE: &[SettingRow] = &[
         flag: Some("max-output"),
         kind: SettingKind::Bytes,
         default: SettingPreset::Text("1MiB"),
-        doc: "Unsent bytes of one connection over which it is not read from",
+        doc: "Unsent bytes per connection; reading from it pauses above them",
         group: SettingGroup::Limits,
     },
     SettingRow {
@@ -458,7 +456,7 @@ pub(crate) static TABLE: &[SettingRow] = &[
         flag: Some("frame-deadline"),
         kind: SettingKind::Span,
         default: SettingPreset::Text("30s"),
-        doc: "Longest time from the first byte of a frame to its last",
+        doc: "Timeout from the first byte of a frame to its last",
         group: SettingGroup::Limits,
     },
     SettingRow {
@@ -467,7 +465,7 @@ pub(crate) static TABLE: &[SettingRow] = &[
         flag: Some("stranger-idle"),
         kind: SettingKind::Span,
         default: SettingPreset::Text("60s"),
-        doc: "Longest silence of an unknown peer; then it is closed",
+        doc: "Idle time after which the connection of an unknown peer is closed",
         group: SettingGroup::Limits,
     },
     SettingRow {
@@ -476,7 +474,7 @@ pub(crate) static TABLE: &[SettingRow] = &[
         flag: Some("unit-deadline"),
         kind: SettingKind::Span,
         default: SettingPreset::Text("5s"),
-        doc: "Longest wait for text that would make a length count characters",
+        doc: "Timeout for the rest of a frame whose length may count characters",
         group: SettingGroup::Limits,
     },
     SettingRow {
@@ -485,7 +483,7 @@ pub(crate) static TABLE: &[SettingRow] = &[
         flag: Some("write-deadline"),
         kind: SettingKind::Span,
         default: SettingPreset::Text("30s"),
-        doc: "Longest time that a peer may leave its answers unread",
+        doc: "Timeout for a peer to read its answers",
         group: SettingGroup::Limits,
     },
     SettingRow {
@@ -494,7 +492,7 @@ pub(crate) static TABLE: &[SettingRow] = &[
         flag: Some("shutdown-grace"),
         kind: SettingKind::Span,
         default: SettingPreset::Text("5s"),
-        doc: "Time for unsent answers when the daemon stops",
+        doc: "Time to send remaining answers when the daemon stops",
         group: SettingGroup::Limits,
     },
     SettingRow {
@@ -503,7 +501,7 @@ pub(crate) static TABLE: &[SettingRow] = &[
         flag: Some("stream-grace"),
         kind: SettingKind::Span,
         default: SettingPreset::Text("30s"),
-        doc: "Time to take up a stream over HTTP again before its request is called off",
+        doc: "Time to resume an HTTP stream before its request is cancelled",
         group: SettingGroup::Limits,
     },
     SettingRow {
@@ -512,7 +510,7 @@ pub(crate) static TABLE: &[SettingRow] = &[
         flag: Some("keepalive"),
         kind: SettingKind::SpanOrOff,
         default: SettingPreset::Text("60s"),
-        doc: "Silence after which TCP asks whether the peer still exists, or off",
+        doc: "Idle time before TCP keepalive probes, or off",
         group: SettingGroup::Limits,
     },
     SettingRow {
@@ -521,7 +519,7 @@ pub(crate) static TABLE: &[SettingRow] = &[
         flag: Some("oacp-unknown-unit"),
         kind: SettingKind::OneOf(UNKNOWN_UNITS),
         default: SettingPreset::Text("pad"),
-        doc: "How to count non-ASCII text for a peer whose length unit is not known yet",
+        doc: "Length unit of non-ASCII frames for a peer whose unit is still unknown",
         group: SettingGroup::Protocol,
     },
     SettingRow {
@@ -539,7 +537,7 @@ pub(crate) static TABLE: &[SettingRow] = &[
         flag: Some("hmac-key-file"),
         kind: SettingKind::Path,
         default: SettingPreset::Unset,
-        doc: "File with the first key: its bytes as they are, at least 16",
+        doc: "File with the first key: its bytes, unchanged, at least 16",
         group: SettingGroup::Protocol,
     },
     SettingRow {
@@ -548,7 +546,7 @@ pub(crate) static TABLE: &[SettingRow] = &[
         flag: None,
         kind: SettingKind::Secret,
         default: SettingPreset::Unset,
-        doc: "The first key itself, from the environment only",
+        doc: "First key itself, only from the environment",
         group: SettingGroup::Protocol,
     },
     SettingRow {
@@ -557,7 +555,7 @@ pub(crate) static TABLE: &[SettingRow] = &[
         flag: Some("hmac-allow-v1"),
         kind: SettingKind::Bool,
         default: SettingPreset::Text("false"),
-        doc: "Accept signatures of version 1, which can be replayed; on with HARNESS_PROTOCOL_*",
+        doc: "Accept version 1 signatures, which can be replayed; on if HARNESS_PROTOCOL_* is set",
         group: SettingGroup::Protocol,
     },
     SettingRow {
@@ -566,7 +564,7 @@ pub(crate) static TABLE: &[SettingRow] = &[
         flag: None,
         kind: SettingKind::Keys,
         default: SettingPreset::Unset,
-        doc: "More keys by id, each a file: ID=FILE with commas, or a table in the file",
+        doc: "More keys, each in a file: ID=FILE pairs, comma-separated, or a table in the settings file",
         group: SettingGroup::Protocol,
     },
     SettingRow {
@@ -575,7 +573,7 @@ pub(crate) static TABLE: &[SettingRow] = &[
         flag: Some("tls-cert"),
         kind: SettingKind::Path,
         default: SettingPreset::Unset,
-        doc: "Certificate of HTTP and those that lead to its authority, PEM; needs tls.key",
+        doc: "HTTP certificate chain, a PEM file; needs tls.key",
         group: SettingGroup::Protocol,
     },
     SettingRow {
@@ -584,7 +582,7 @@ pub(crate) static TABLE: &[SettingRow] = &[
         flag: Some("tls-key"),
         kind: SettingKind::Path,
         default: SettingPreset::Unset,
-        doc: "Private key of that certificate, PEM, closed to other users",
+        doc: "Private key of that certificate, a PEM file that other users cannot read",
         group: SettingGroup::Protocol,
     },
     SettingRow {
@@ -593,7 +591,7 @@ pub(crate) static TABLE: &[SettingRow] = &[
         flag: Some("tls-client-ca"),
         kind: SettingKind::Path,
         default: SettingPreset::Unset,
-        doc: "Authorities whose certificates clients of HTTP must show, PEM",
+        doc: "CA certificates, a PEM file; HTTP clients must present a certificate from one of them",
         group: SettingGroup::Protocol,
     },
 ];

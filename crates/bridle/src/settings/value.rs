@@ -100,7 +100,7 @@ impl SettingKind {
             }
             // A shell would have expanded it; a directory named `~` is never what was meant.
             SettingKind::PathOrOff | SettingKind::Path if text.starts_with("~/") => {
-                Err(format!("expected a whole path, got `{text}`: `~` means nothing here"))
+                Err(format!("expected an absolute path, got `{text}`: `~` is not expanded"))
             }
             SettingKind::PathOrOff | SettingKind::Path => {
                 Ok(SettingValue::Path(PathBuf::from(text)))
@@ -126,7 +126,7 @@ impl SettingKind {
                 .map(|_| SettingValue::Word(text.to_owned()))
                 .map_err(|error| error.to_string()),
             SettingKind::Words if text.split(',').any(|word| word.trim().is_empty()) => {
-                Err(format!("expected words with commas between them, got `{text}`"))
+                Err(format!("expected comma-separated words, got `{text}`"))
             }
             SettingKind::Words => Ok(SettingValue::Word(text.to_owned())),
             SettingKind::Secret => secret(text).map(SettingValue::Secret),
@@ -238,7 +238,7 @@ fn keys(text: &str) -> Result<Vec<(String, PathBuf)>, String> {
             return Err(format!("expected ID=FILE, got `{entry}`"));
         };
         if keys.iter().any(|(known, _)| known == id) {
-            return Err(format!("key id `{id}` is there twice"));
+            return Err(format!("duplicate key id `{id}`"));
         }
         keys.push((id.to_owned(), PathBuf::from(path)));
     }

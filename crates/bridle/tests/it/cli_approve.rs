@@ -62,12 +62,12 @@ fn open_questions_are_listed() {
     let fake = Fake::new(&home, &[OPEN]);
     home.run(&["approvals", "--addr", &fake.addr]).prints(
         "work-1: the thinker wants `eval` of `emacs`\n  what: (:action :eval :code \"1\")\n  \
-         for uid:7, until 1970-01-01 00:00:01 +00:00\n",
+         requested by uid:7, expires 1970-01-01 00:00:01 +00:00\n",
     );
     assert!(fake.asked()[0].contains("(:action :approvals)"));
     std::fs::remove_file(home.path("fake.sock")).unwrap();
     let fake = Fake::new(&home, &["(:status :success :action :approvals :approvals nil)"]);
-    home.run(&["approvals", "--addr", &fake.addr]).prints("nothing waits for a yes\n");
+    home.run(&["approvals", "--addr", &fake.addr]).prints("no pending approvals\n");
 }
 
 #[test]
@@ -75,7 +75,7 @@ fn a_yes_is_bound_to_what_was_seen() {
     let home = Home::new();
     let fake = Fake::new(&home, &[OPEN, TAKEN]);
     let done = home.run(&["approve", "work-1", "--addr", &fake.addr]);
-    assert_eq!((done.code, done.stdout.lines().last()), (0, Some("allowed work-1")));
+    assert_eq!((done.code, done.stdout.lines().last()), (0, Some("approved work-1")));
     let asked = fake.asked();
     for part in [":action :approve", ":approval \"work-1\"", ":verdict :allow", ":hash \"aa\""] {
         assert!(asked[1].contains(part), "{part} in {}", asked[1]);
@@ -189,13 +189,13 @@ fn a_yes_can_wait_for_what_becomes_of_it() {
     let fake = Fake::new(&home, &[OPEN, TAKEN, &under_way, &under_way, DONE]);
     let done = home.run(&["approve", "work-1", "--wait", "--addr", &fake.addr]);
     assert_eq!((done.code, &*done.stderr), (0, ""));
-    assert!(done.stdout.ends_with("allowed work-1\ndone work-1\n"), "{}", done.stdout);
+    assert!(done.stdout.ends_with("approved work-1\ndone work-1\n"), "{}", done.stdout);
     let asked = fake.asked();
     assert!(asked[4].contains("(:action :approval :approval \"work-1\")"), "{}", asked[4]);
     for (word, says) in [
-        ("failed", "work-1 is allowed, but failed: no such buffer"),
-        ("expired", "work-1 is allowed, but expired"),
-        ("unknown-outcome", "nobody knows whether work-1 was done"),
+        ("failed", "work-1 was approved, but failed: no such buffer"),
+        ("expired", "work-1 was approved, but expired"),
+        ("unknown-outcome", "the outcome of work-1 is unknown"),
     ] {
         let home = Home::new();
         let stands = DONE.replace(
@@ -228,7 +228,7 @@ fn a_grant_is_written_after_a_yes_on_a_terminal_and_after_nothing_else() {
         let args = ["approve", "work-1", "--always", "--for", "2h", "--addr", &fake.addr];
         let done = home.at_terminal(&args, typed);
         let seen = &done.stdout;
-        assert!(seen.contains("Allow it, and write this policy? [y/N]"), "{typed:?}: {seen}");
+        assert!(seen.contains("Approve it and write this grant? [y/N]"), "{typed:?}: {seen}");
         assert_eq!(Path::new(&home.path(POLICY)).exists(), writes, "{typed:?}: {seen}");
         assert_eq!(done.code, i32::from(!writes), "{typed:?}: {seen}");
         if writes {

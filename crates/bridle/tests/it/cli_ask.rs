@@ -129,7 +129,7 @@ fn the_owner_is_told_why_a_turn_failed_and_a_stranger_is_not() {
     assert_eq!(stranger.code, 1, "{stranger:?}");
     assert!(!stranger.stderr.contains("credit"), "{stranger:?}");
     let again = ask_own(&place, &["fail for now"]);
-    assert!(again.stderr.contains("note: upstream_error: the model sleeps\ntrying again in"));
+    assert!(again.stderr.contains("note: upstream_error: the model sleeps\nretrying in"));
     assert!(!again.stderr.contains("busy"), "{again:?}");
     assert_eq!(again.code, 1, "{again:?}");
 }
@@ -210,7 +210,7 @@ fn a_person_at_a_terminal_is_asked_and_only_a_yes_is_one() {
         let args = ["ask", "--engine", &url, "--token-file", &place.token, "--session", "work"];
         let done = place.home.at_terminal(&[&args[..], &[&words]].concat(), typed);
         let seen = &done.stdout;
-        assert!(seen.contains("allow? [y/N"), "{typed:?}: {done:?}");
+        assert!(seen.contains("approve? [y/N"), "{typed:?}: {done:?}");
         assert_eq!(seen.contains("It is gone."), is_gone, "{typed:?}: {seen}");
         let sessions = place.home.run(&["sessions", "--all"]).stdout;
         let line = sessions.lines().find(|line| line.starts_with(&format!("{session} "))).unwrap();

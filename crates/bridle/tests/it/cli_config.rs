@@ -113,17 +113,17 @@ fn mistakes_in_a_file_have_a_line_and_a_hint() {
     refuse_file(
         "http = \"8788\"",
         "error: FILE:1: `http`: expected HOST:PORT or `off`, got `8788`\nhint: http: HTTP address \
-         for OpenHarness shells, on this machine unless there is TLS, or off\n",
+         for OpenHarness shells, or off; loopback only without TLS\n",
     );
     refuse_file(
         "\nmax-frame = 16777216",
         "error: FILE:2: `max-frame`: expected 1024 to 16777215, got 16777216\nhint: max-frame: \
-         Largest frame taken, said in the hello; six hex digits can say no more\n",
+         Maximum size of a frame; at most 16777215, the most that six hex digits can express\n",
     );
     refuse_file(
         "tcp = [1]",
         "error: FILE:1: `tcp`: expected text, a number or a boolean\nhint: tcp: TCP address to \
-         listen on, port 0 for any free port, or off\n",
+         listen on, with port 0 for any free port, or off\n",
     );
     let (done, file) = check_file("tcp = \"off\"\ntcp = ");
     assert_eq!(done.code, 78);
@@ -157,7 +157,7 @@ fn the_environment_is_checked_where_no_file_is_named() {
         finish(command.envs(env.iter().copied()), b"")
     };
     let file = home.path(".config/bridle/config.toml");
-    check(&[], &[]).prints(&format!("{file}: not there, so the defaults hold\n"));
+    check(&[], &[]).prints(&format!("{file}: missing, so the defaults apply\n"));
     let bad = check(&[("BRIDLE_TCP", "x"), ("BRIDLE_MAX_FRAME", "lots")], &[]);
     assert_eq!(bad.code, 78, "{bad:?}");
     assert!(bad.stderr.contains("error: BRIDLE_TCP: ") && bad.stderr.contains("BRIDLE_MAX_FRAME"));
@@ -190,7 +190,7 @@ fn mistakes_in_the_environment_name_the_variable() {
     finish(command.env("BRIDLE_MAX_FRAME", "lots"), b"").fails(
         78,
         "error: BRIDLE_MAX_FRAME: expected bytes such as `65536`, `64KiB` or `16MiB`, got `lots`\n\
-         hint: max-frame: Largest frame taken, said in the hello; six hex digits can say no more\n",
+         hint: max-frame: Maximum size of a frame; at most 16777215, the most that six hex digits can express\n",
     );
 }
 
@@ -206,8 +206,8 @@ fn init_writes_an_example_and_never_overwrites() {
     home.run(&["config", "init"]).fails(
         73,
         &format!(
-            "error: cannot create `{file}`: File exists (os error 17)\nhint: it is left as it is; \
-             name another with --config FILE\n"
+            "error: cannot create `{file}`: File exists (os error 17)\nhint: the file is unchanged; \
+             name another one with --config FILE\n"
         ),
     );
     assert_eq!(std::fs::read_to_string(&file).unwrap(), written);

@@ -16,7 +16,7 @@ fn forgetting_needs_a_yes() {
     Written::new(&home).session("a");
     home.run(&["forget", "a"]).fails(
         2,
-        "error: not asked whether to forget session a\nhint: say it with --yes, or run this on a \
+        "error: cannot forget session a without confirmation\nhint: pass --yes, or run this in a \
          terminal\n",
     );
     assert!(!home.run(&["log"]).stdout.contains(":erased"));
@@ -47,7 +47,7 @@ fn one_record_can_be_forgotten() {
     let erased: Vec<&str> = log.lines().filter(|line| line.contains(":erased")).collect();
     assert_eq!(erased.len(), 1);
     assert!(erased[0].starts_with("(:number 2 "), "{log}");
-    let hint = "hint: `bridle log` lists what exists\n";
+    let hint = "hint: `bridle log` lists records\n";
     let none = home.run(&["forget", "99", "--yes"]);
     none.fails(66, &format!("error: cannot use the record: no record `99`\n{hint}"));
     let none = home.run(&["forget", "99", "--session", "--yes"]);

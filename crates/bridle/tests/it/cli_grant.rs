@@ -40,12 +40,12 @@ fn every_scope_is_offered_with_its_sentence_and_what_it_would_have_matched() {
     for part in [
         "--scope action: Until ",
         "\"set-state\" by \"memory\" with just the arguments asked for (hash ",
-        ") at the heading \"Tax\" of \"/m/a.org\".\n  would have matched 1 of 3 decisions of your record\n",
-        "with any arguments at the heading \"Tax\" of \"/m/a.org\".\n  would have matched 2 of 3 decisions",
-        "with any arguments anywhere in \"/m/a.org\".\n  would have matched 3 of 3 decisions",
-        "with any arguments in any file below \"/m\".\n  would have matched 3 of 3 decisions",
+        ") at the heading \"Tax\" of \"/m/a.org\".\n  would have matched 1 of 3 recorded decisions\n",
+        "with any arguments at the heading \"Tax\" of \"/m/a.org\".\n  would have matched 2 of 3 recorded decisions",
+        "with any arguments anywhere in \"/m/a.org\".\n  would have matched 3 of 3 recorded decisions",
+        "with any arguments in any file below \"/m\".\n  would have matched 3 of 3 recorded decisions",
         "of last: set-state /m/a.org outline:(\"House\")",
-        "Chosen: action.",
+        "Chosen scope: action.",
     ] {
         assert!(done.stdout.contains(part), "{part} in {}", done.stdout);
     }
@@ -102,7 +102,7 @@ fn what_a_forbid_overrides_is_not_granted() {
     home.write(POLICY, &text);
     let done = preview(&home, &[]);
     assert_eq!((done.code, &*done.stdout), (2, ""), "{}", done.stderr);
-    let told = "a grant for this could never apply: `each-time` forbids it without a yes each time";
+    let told = "a grant for this could never apply: `each-time` requires approval each time";
     assert!(done.stderr.contains(told), "{}", done.stderr);
     assert_eq!(std::fs::read_to_string(home.path(POLICY)).unwrap(), text);
 }
@@ -114,7 +114,7 @@ fn a_scope_that_there_is_not_is_told_with_those_that_there_are() {
     let done = preview(&home, &["--scope", "folder"]);
     assert_eq!(done.code, 2, "{}", done.stderr);
     assert!(done.stderr.contains("no scope `folder`"), "{}", done.stderr);
-    assert!(done.stderr.contains("it has: --scope action"), "{}", done.stderr);
+    assert!(done.stderr.contains("possible: --scope action"), "{}", done.stderr);
     assert_eq!(home.run(&["approve", "work-1", "--scope", "file"]).code, 2, "only with --always");
 }
 
@@ -133,7 +133,7 @@ fn a_daemon_asks_again_for_what_is_not_in_the_scope() {
         };
         let waits = set("1", "DONE");
         assert_eq!(waits.code, 75, "{waits:?}");
-        let id = waits.stderr.split("question ").nth(1).unwrap();
+        let id = waits.stderr.split("approval ").nth(1).unwrap();
         let id = id.split_whitespace().next().unwrap().trim_end_matches(['`', ',']);
         let always = ["approve", id, "--always", "--scope", scope, "--yes", "--wait"];
         let granted = home.run(&[&always[..], &["--addr", &socket]].concat());

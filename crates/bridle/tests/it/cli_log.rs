@@ -5,7 +5,8 @@ use std::io::{BufRead as _, BufReader};
 use crate::harness::{Home, finish};
 use crate::written::{AT_TEXT, Written};
 
-const HINT: &str = "hint: nothing was recorded there yet: run `bridle up`, or name another place with --state DIR\n";
+const HINT: &str =
+    "hint: no record there yet: run `bridle up`, or name another directory with --state DIR\n";
 
 #[test]
 fn without_a_record_every_reader_says_so() {
@@ -60,7 +61,7 @@ fn one_session_alone() {
     assert!(done.stdout.lines().all(|line| line.contains(" :session \"b\" ")), "{}", done.stdout);
     assert!(done.stdout.lines().any(|line| line.contains(" :kind :signal ")), "{}", done.stdout);
     for args in [&["log", "--session", "c"][..], &["replay", "--session", "c"]] {
-        let hint = "hint: `bridle sessions` lists what exists\n";
+        let hint = "hint: `bridle sessions` lists sessions\n";
         home.run(args).fails(66, &format!("error: no session `c`\n{hint}"));
     }
 }
@@ -146,7 +147,7 @@ fn a_head_kept_elsewhere_is_checked() {
     assert!(
         verify(&["--key", &key]).stdout.ends_with("head is signed and is part of this chain\n")
     );
-    assert!(verify(&[]).stdout.ends_with("its signature was not asked about\n"));
+    assert!(verify(&[]).stdout.ends_with("its signature was not checked\n"));
     let other = home.write("other", "another key of many");
     verify(&["--key", &other]).fails(
         65,

@@ -80,7 +80,7 @@ fn what_the_user_writes_is_kept_while_bridle_changes_nothing() {
     let all = home.run(&["memory", "log"]);
     assert!(!all.stdout.contains("secret.org"), "{all:?}");
     let kept = ask(&home, &["memory", "snapshot", "monday"]);
-    assert!(kept.stdout.starts_with("kept 1 file\n1 left out, "), "{kept:?}");
+    assert!(kept.stdout.starts_with("saved 1 file\n1 left out, "), "{kept:?}");
     assert!(kept.stdout.ends_with(": secret.org\n"), "{kept:?}");
 }
 
@@ -90,7 +90,7 @@ fn a_change_is_shown_done_listed_and_taken_back() {
     home.write("memex/garden.org", TEXT);
     let file = || std::fs::read_to_string(home.path("memex/garden.org")).unwrap();
     let _daemon = home.up(&["--memex", &home.path("memex")]);
-    ask(&home, &["memory", "snapshot", "monday"]).prints("kept 1 file\n");
+    ask(&home, &["memory", "snapshot", "monday"]).prints("saved 1 file\n");
     let message = concat!(
         "(:type :REQUEST :id 1 :target :memory :payload (:action :set-state :path \"garden.org\" ",
         ":outline (\"Water the beds\") :state \"DONE\"))"
@@ -126,7 +126,7 @@ fn a_change_is_shown_done_listed_and_taken_back() {
     assert_eq!(file(), TEXT.replace("TODO", "DONE").replace("noon", "ten"));
     ask(&home, &["undo", &record, "--yes"]).prints("changed garden.org\n");
     assert_eq!(file(), TEXT.replace("noon", "ten"), "what the user wrote since stays");
-    ask(&home, &["undo", &record, "--yes"]).prints("nothing to do: the files are as they were\n");
+    ask(&home, &["undo", &record, "--yes"]).prints("nothing to undo: no file would change\n");
 
     ask(&home, &["memory", "restore", "monday", "--yes"]).prints("changed garden.org\n");
     assert_eq!(file(), TEXT);
@@ -150,7 +150,7 @@ fn an_edit_is_shown_asked_for_and_done() {
     assert!(dry.code == 0 && dry.stdout.contains(diff), "{dry:?}");
     let dry = edit(&[&state[..], &["--dry-run", "--json"]].concat());
     assert!(dry.stdout.starts_with("{\"status\":\"would-change\",\"diff\":\"---"), "{dry:?}");
-    ask(&home, &["approvals"]).prints("nothing waits for a yes\n");
+    ask(&home, &["approvals"]).prints("no pending approvals\n");
     // Nobody is there to be asked: the question stays.
     let waits = edit(&state);
     assert!(waits.code == 75 && waits.stderr.contains("bridle approve "), "{waits:?}");
@@ -179,7 +179,7 @@ fn a_conflict_is_shown_and_nothing_is_written() {
     home.write("memex/garden.org", TEXT);
     let file = home.path("memex/garden.org");
     let _daemon = home.up(&["--memex", &home.path("memex")]);
-    ask(&home, &["memory", "snapshot", "monday"]).prints("kept 1 file\n");
+    ask(&home, &["memory", "snapshot", "monday"]).prints("saved 1 file\n");
     std::fs::write(&file, "* DONE Water the beds\n").unwrap();
     ask(&home, &["memory", "restore", "monday", "--yes"]).prints("changed garden.org\n");
     let listed = home.run(&["memory", "log", "--changes"]);
@@ -231,7 +231,7 @@ fn a_grant_for_a_change_of_two_files_covers_both() {
     };
     let waits = refile("there.org");
     assert!(waits.code == 75, "{waits:?}");
-    let id = word_after(&waits.stderr, "question ").to_owned();
+    let id = word_after(&waits.stderr, "approval ").to_owned();
     let always = ["approve", &id, "--always", "--scope", "file", "--for", "1h", "--yes", "--wait"];
     let granted = ask(&home, &always);
     assert_eq!(granted.code, 0, "{granted:?}");
@@ -264,7 +264,7 @@ fn a_daemon_that_runs_takes_the_folder_up() {
     ]);
     assert!(refused.stdout.contains(":invalid-value"), "{refused:?}");
     let taken = ask(&home, &["init", &folder, "--yes"]);
-    assert!(taken.stdout.ends_with("the daemon that runs has taken it up\n"), "{taken:?}");
+    assert!(taken.stdout.ends_with("the running daemon now uses it\n"), "{taken:?}");
     let query = ["memory", "query", "water", "--addr", &home.path("b.sock")];
     until_told(&home, &query, |told| told.contains("garden.org:1  * TODO Water the beds"));
     let socket = home.path("b.sock");
@@ -288,7 +288,7 @@ fn a_daemon_is_found_by_its_state_directory() {
     let up = ["up", "--tcp", "off", "--http", "off", "--log", "error", "--state", &state];
     let _daemon = ServerProcess::start(&mut home.command(&up));
     let taken = home.run(&["init", &folder, "--yes", "--state", &state]);
-    assert!(taken.stdout.ends_with("the daemon that runs has taken it up\n"), "{taken:?}");
+    assert!(taken.stdout.ends_with("the running daemon now uses it\n"), "{taken:?}");
 }
 
 #[test]
@@ -327,7 +327,7 @@ fn lines_of_the_user_that_would_go_are_quoted() {
     let home = Home::new();
     home.write("memex/garden.org", TEXT);
     let _daemon = home.up(&["--memex", &home.path("memex")]);
-    ask(&home, &["memory", "snapshot", "monday"]).prints("kept 1 file\n");
+    ask(&home, &["memory", "snapshot", "monday"]).prints("saved 1 file\n");
     let socket = home.path("b.sock");
     let edit = ["memory", "edit", "garden.org", "--addr", &socket, "--line", "1"];
     let done = home.run(&[&edit[..], &["state", "DONE", "--yes"]].concat());
@@ -336,12 +336,12 @@ fn lines_of_the_user_that_would_go_are_quoted() {
     let changed = std::fs::read_to_string(&file).unwrap();
     std::fs::write(&file, format!("{changed}Buy tulips \u{1b}[2J\n")).unwrap();
     let dry = ask(&home, &["memory", "restore", "monday", "--dry-run"]);
-    let told = "2 lines that stand in the files now, marked with -, would go; you wrote 1 of them, and not bridle:\n  \
+    let told = "removes 2 lines of the current files, marked with -; you wrote 1 of them, not bridle:\n  \
                 garden.org:4: Buy tulips ";
     assert!(dry.code == 0 && dry.stdout.contains(told), "{dry:?}");
     assert!(dry.stdout.contains("-* DONE Water the beds\n"), "{dry:?}");
     // The diff is for programs, too; what is said of it is for people.
-    let said = dry.stdout.split_once("would go;").unwrap().1;
+    let said = dry.stdout.split_once("marked with -;").unwrap().1;
     assert!(!said.contains('\u{1b}'), "{said:?}");
     let json = ["memory", "restore", "monday", "--json"];
     let dry = ask(&home, &[&json[..], &["--dry-run"]].concat());
@@ -353,13 +353,12 @@ fn lines_of_the_user_that_would_go_are_quoted() {
     // What an undo takes back is what bridle wrote.
     let listed = home.run(&["memory", "log", "--changes"]);
     let dry = ask(&home, &["undo", &last_word(&listed.stdout), "--dry-run"]);
-    let told =
-        "1 line that stands in the files now, marked with -, would go; you wrote none of them\n";
+    let told = "removes 1 line of the current files, marked with -; you wrote none of them\n";
     assert!(dry.stdout.ends_with(told), "{dry:?}");
     // No more than ten are quoted.
     std::fs::write(&file, format!("{changed}{}", "mine\n".repeat(12))).unwrap();
     let dry = ask(&home, &["memory", "restore", "monday", "--dry-run"]);
-    assert!(dry.stdout.contains("would go; you wrote 12 of them"), "{dry:?}");
+    assert!(dry.stdout.contains("marked with -; you wrote 12 of them"), "{dry:?}");
     assert_eq!(dry.stdout.matches(": mine\n").count(), 10, "{dry:?}");
     assert!(dry.stdout.ends_with("\n  and 2 more\n"), "{dry:?}");
     let done = ask(&home, &[&json[..], &["--yes"]].concat());
@@ -383,13 +382,13 @@ fn a_title_finds_its_heading_and_others_are_suggested() {
         let one = ask(&home, &["memory", verb, "tools"]);
         assert!(one.code == 0 && one.stdout.contains("A spade."), "{one:?}");
         let near = ask(&home, &["memory", verb, "Toolz"]);
-        let told = "error: nothing in the memory is named `Toolz`\nhint: did you mean garden.org:3  * Tools";
+        let told = "error: no file or heading `Toolz`\nhint: did you mean garden.org:3  * Tools";
         assert!(near.code == 66 && near.stderr.starts_with(told), "{near:?}");
         let file = ask(&home, &["memory", verb, "gardn.org"]);
         assert!(file.stderr.contains("hint: did you mean garden.org "), "{file:?}");
         assert_eq!(file.stderr.matches("did you mean").count(), 1, "{file:?}");
         let two = ask(&home, &["memory", verb, "Seeds"]);
-        assert!(two.code == 66 && two.stderr.contains("more than one heading"), "{two:?}");
+        assert!(two.code == 66 && two.stderr.contains("several headings"), "{two:?}");
         for at in ["garden.org:2  ** Seeds", "garden.org:5  ** Seeds"] {
             assert!(two.stderr.contains(&format!("did you mean {at}")), "{two:?}");
         }

@@ -72,7 +72,8 @@ fn policies_are_shown_from_a_file_from_the_settings_or_built_in() {
     let home = Home::new();
     let shown = home.run(&["policy", "show"]);
     assert!(shown.stdout.starts_with("built in, "), "{}", shown.stdout);
-    for part in ["dangerous: Dangerous things are refused", "built-in.protected: what no set lifts"]
+    for part in
+        ["dangerous: Dangerous things are refused", "built-in.protected: built in, always in force"]
     {
         assert!(shown.stdout.contains(part), "{part} in {}", shown.stdout);
     }
@@ -85,7 +86,7 @@ fn policies_are_shown_from_a_file_from_the_settings_or_built_in() {
         .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap()["id"].clone())
         .collect();
     assert_eq!(ids[0], "all");
-    assert_eq!(ids.len(), 4, "with what no set lifts");
+    assert_eq!(ids.len(), 4, "with those that are built in");
 }
 
 #[test]
@@ -96,7 +97,7 @@ fn a_described_proposal_is_judged_and_explained() {
     let done = home.run(&["policy", "explain", "p.org", eval]);
     assert_eq!((done.code, &*done.stderr), (0, ""));
     for part in [
-        "ask\npermitted now: no, nothing permits it\npermitted after a yes: yes, by dangerous\n",
+        "ask\nallowed without approval: no, no policy permits it\nallowed after approval: yes, by dangerous\n",
         "dangerous: Dangerous things are refused unless approved\n",
         "facts: (:asker \"owner\"",
     ] {
@@ -199,7 +200,7 @@ fn a_file_in_quarantine_is_tried_apart_and_freed() {
     home.write(marker, format!("{}\n", bridle_loop::PolicyHash::of(&text)));
     let done = home.run(&["policy", "check"]);
     assert_eq!(done.code, 0, "{}", done.stderr);
-    assert!(done.stdout.contains("it was in quarantine, and is free now"), "{}", done.stdout);
+    assert!(done.stdout.contains("released from quarantine"), "{}", done.stdout);
     assert!(!std::path::Path::new(&home.path(marker)).exists());
     let again = home.run(&["policy", "check"]);
     assert!(!again.stdout.contains("quarantine"), "{}", again.stdout);

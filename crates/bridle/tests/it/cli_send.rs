@@ -109,7 +109,7 @@ fn signatures_of_both_versions() {
     send(&[]).fails(
         77,
         &format!(
-            "error: `{tcp}` signs its frames and wants them signed\nhint: sign with the daemon's \
+            "error: `{tcp}` requires signed frames\nhint: sign with the daemon's \
              key: --key-file FILE, and --key-id ID if it has several\n"
         ),
     );

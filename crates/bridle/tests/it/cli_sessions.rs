@@ -76,7 +76,7 @@ fn a_tail_shows_what_was_said() {
     home.run(&["tail", "--session", "work", "--after", "2"]).prints("");
     let none = home.run(&["tail", "--session", "play"]);
     assert_eq!(none.code, 66, "{none:?}");
-    assert!(none.stderr.ends_with("hint: `bridle sessions` lists what exists\n"), "{none:?}");
+    assert!(none.stderr.ends_with("hint: `bridle sessions` lists sessions\n"), "{none:?}");
 }
 
 #[test]
@@ -201,7 +201,7 @@ fn a_script_that_cannot_be_used_keeps_the_daemon_from_starting() {
     let bad = up("script:bad.script");
     assert_eq!(bad.code, 78, "{bad:?}");
     assert!(bad.stderr.contains("bad.script:1:"), "{}", bad.stderr);
-    assert!(bad.stderr.ends_with("hint: name another with --thinker, or mend the file\n"));
+    assert!(bad.stderr.ends_with("hint: choose another with --thinker, or fix the file\n"));
     assert_eq!(up("script:none.script").code, 78);
     assert_eq!(up("nobody").code, 2);
 }

@@ -35,7 +35,7 @@ fn is_told(done: &Done, code: i32, words: &[&str]) {
 fn a_token_is_printed_once_and_kept_as_a_hash() {
     let home = Home::new();
     home.run(&["token", "list"])
-        .prints("no token yet: `bridle token create --name NAME` makes one\n");
+        .prints("no tokens yet: `bridle token create --name NAME` creates one\n");
     let token = create(&home, &["--name", "phone"]);
     let (head, secret) = token.trim_end().rsplit_once('_').unwrap();
     let id = head.strip_prefix("bridle_").unwrap();
@@ -118,13 +118,11 @@ fn a_code_is_for_scripts_alone_and_for_cameras_drawn() {
     assert!(!kept.contains(made["code"].as_str().unwrap()), "{kept}");
     let here = home.run(&["pair"]);
     assert_eq!((here.code, here.stdout.len()), (0, 10), "{here:?}");
-    for word in
-        ["warning: `127.0.0.1:8788` is this machine alone", "--tls-cert", "pair --url https"]
-    {
+    for word in ["warning: `127.0.0.1:8788` is loopback", "--tls-cert", "pair --url https"] {
         assert!(here.stderr.contains(word), "{word}: {here:?}");
     }
     let nowhere = home.run(&["pair", "--url", "http://0.0.0.0:8788"]);
-    assert!(nowhere.stderr.contains("names no machine"), "{nowhere:?}");
+    assert!(nowhere.stderr.contains("names no host"), "{nowhere:?}");
     for bad in ["home.example.org", "ftp://a", "http://", "https://a#b", "https://a b"] {
         is_told(&home.run(&["pair", "--url", bad]), 2, &["bad URL", "https://HOST:PORT"]);
     }

@@ -109,8 +109,8 @@ fn listeners_can_be_off() {
     let home = Home::new();
     home.run(&["up", "--tcp", "off", "--unix", "off"]).fails(
         78,
-        "error: these settings cannot work: nothing to listen on: give a TCP address, a Unix \
-         socket path or stdio\nhint: `bridle config show` says where each value came from\n",
+        "error: invalid settings: nothing to listen on: give a TCP address, a Unix \
+         socket path or stdio\nhint: `bridle config show` shows the source of each value\n",
     );
 }
 
@@ -142,8 +142,8 @@ fn stdio_serves_lines_of_json_and_ends_with_its_input() {
     }
     home.run(&["up", "--stdio", "--stdio-json"]).fails(
         78,
-        "error: these settings cannot work: standard input and output are asked for twice: for \
-         frames and for lines\nhint: `bridle config show` says where each value came from\n",
+        "error: invalid settings: standard input and output are asked for twice: for \
+         frames and for lines\nhint: `bridle config show` shows the source of each value\n",
     );
 }
 
@@ -212,7 +212,7 @@ fn a_taken_port_has_a_hint() {
         69,
         &format!(
             "error: cannot start: cannot listen on TCP `{tcp}`: Address already in use (os error \
-             98)\nhint: take another port, or any free one: --tcp 127.0.0.1:0\n"
+             98)\nhint: choose another port, or any free one: --tcp 127.0.0.1:0\n"
         ),
     );
 }
@@ -258,7 +258,7 @@ fn doubtful_keys_and_stray_variables_are_noted() {
     daemon.signal("TERM");
     let (code, log) = daemon.wait();
     assert_eq!(code, Some(0));
-    for note in ["other users may read key file", "ends with a newline", "name=BRIDLE_TPC"] {
+    for note in ["other users can read key file", "ends with a newline", "name=BRIDLE_TPC"] {
         assert!(log.contains(note), "{note}: {log}");
     }
 }
@@ -372,7 +372,7 @@ fn health_of_something_else() {
     home.run(&["health", "--addr", &addr, "--timeout", "0.2"]).fails(
         75,
         &format!(
-            "error: `{addr}` did not answer within 0.2 s\nhint: give it longer with --timeout, or \
+            "error: `{addr}` did not answer within 0.2 s\nhint: raise --timeout, or \
              look at the log of `bridle up`\n"
         ),
     );

@@ -33,7 +33,7 @@ fn old_sessions_are_previewed_forgotten_and_compacted() {
     assert!(unasked.stdout.contains("2 sessions, "), "{unasked:?}");
     assert!(!home.run(&["log"]).stdout.contains(":erased"));
     let none = home.run(&["forget", "--before", "1970-01-01"]);
-    assert_eq!((none.code, &*none.stdout), (0, "no session to forget\n"), "{none:?}");
+    assert_eq!((none.code, &*none.stdout), (0, "no sessions to forget\n"), "{none:?}");
     assert_eq!(home.run(&["forget", "--before", "soon"]).code, 2);
     assert_eq!(home.run(&["forget", "--anonymous", "a"]).code, 2);
     let done = home.run(&["forget", "--before", "2999-01-01", "--yes"]);
@@ -43,10 +43,10 @@ fn old_sessions_are_previewed_forgotten_and_compacted() {
     let compacted = home.run(&["record", "compact", "--json"]);
     assert!(compacted.stdout.contains("\"sessions\":1,\"bytes-before\":"), "{compacted:?}");
     let again = home.run(&["record", "compact"]);
-    assert!(again.stdout.starts_with("nothing is forgotten that is still there"), "{again:?}");
+    assert!(again.stdout.starts_with("nothing to compact"), "{again:?}");
     let verified = home.run(&["log", "verify"]);
     assert_eq!(verified.code, 0, "{verified:?}");
-    assert!(verified.stdout.ends_with("were compacted and are gone\n"), "{verified:?}");
+    assert!(verified.stdout.ends_with("were compacted away\n"), "{verified:?}");
     let size = home.run(&["record", "size", "--json"]).stdout;
     assert!(size.contains("\"forgotten-records\":0,"), "{size}");
     let log = home.run(&["log"]).stdout;
@@ -64,7 +64,7 @@ fn every_command_reads_over_what_was_compacted() {
     }
     let before = home.run(&["log", "--session", "b"]).stdout;
     let done = home.run(&["record", "compact"]);
-    assert!(done.stdout.starts_with("2 records taken away: "), "{done:?}");
+    assert!(done.stdout.starts_with("2 records removed: "), "{done:?}");
     assert_eq!(home.run(&["log", "--session", "b"]).stdout, before);
     let log = home.run(&["log", "--session", "a"]).stdout;
     assert_eq!(log.matches(":kind :compacted").count(), 1, "{log}");
@@ -106,7 +106,7 @@ fn a_damaged_record_stops_the_start_and_names_the_way_out() {
     let looked = home.run(&["record", "repair", "--dry-run"]);
     assert_eq!(looked.code, 0, "{looked:?}");
     assert!(
-        looked.stdout.contains("kept: records 1 to ") && looked.stdout.contains("gone: records "),
+        looked.stdout.contains("kept: records 1 to ") && looked.stdout.contains("lost: records "),
         "{looked:?}"
     );
     assert_eq!(fs::read(&file).unwrap(), bytes);

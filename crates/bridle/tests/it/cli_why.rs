@@ -67,7 +67,7 @@ fn what_was_never_decided_has_no_why() {
     let home = home(Outcome::Done(Value::T));
     let done = home.run(&["why", "1"]);
     assert_eq!((done.code, &*done.stdout), (66, ""));
-    assert!(done.stderr.starts_with("error: no decision is behind record 1, a `began`"));
+    assert!(done.stderr.starts_with("error: no decision led to record 1, a `began`"));
     let done = home.run(&["why", "4711"]);
     assert_eq!(done.code, 66, "{}", done.stderr);
 }
@@ -86,7 +86,7 @@ fn effects_have_their_three_moments() {
         "  work-2  eval to emacs  done\n    intent  record 10 {AT_LOCAL}\n    \
          outcome record 11 {AT_LOCAL} by uid:7\n"
     ));
-    home.run(&["effects", "--open"]).prints("nothing found: no effect is open\n");
+    home.run(&["effects", "--open"]).prints("no open effects\n");
     let done = home.run(&["effects", "--json", "--session", "work"]);
     let entry: serde_json::Value = serde_json::from_str(&done.stdout).unwrap();
     assert_eq!(
@@ -106,7 +106,7 @@ fn an_unknown_outcome_is_marked_and_stays_open() {
         "{}",
         done.stdout
     );
-    assert!(done.stdout.ends_with("1 began, and nobody knows how they ended: marked with !\n"));
+    assert!(done.stdout.ends_with("1 with an unknown outcome, marked with !\n"));
 }
 
 #[test]
@@ -122,7 +122,7 @@ fn a_failed_act_has_its_reason() {
     assert_eq!(entry["reason"], "no space left\u{1b}[2J");
     for record in ["10", "11"] {
         let done = home.run(&["why", record]);
-        let ended = "record 11: it ended `failed`: no space left";
+        let ended = "record 11: outcome `failed`: no space left";
         assert!(done.stdout.contains(ended), "{record}: {}", done.stdout);
         assert!(!done.stdout.contains('\u{1b}'), "{:?}", done.stdout);
         let done = home.run(&["why", record, "--json"]);
@@ -132,5 +132,5 @@ fn a_failed_act_has_its_reason() {
     // Where nothing failed there is no reason.
     let home = self::home(Outcome::Done(Value::T));
     assert!(!home.run(&["effects"]).stdout.contains("reason"));
-    assert!(home.run(&["why", "11"]).stdout.contains("record 11: it ended `done`\n"));
+    assert!(home.run(&["why", "11"]).stdout.contains("record 11: outcome `done`\n"));
 }

@@ -26,7 +26,7 @@ fn a_question_survives_a_kill_and_its_act_is_done_once() {
             ":status :pending-approval",
             "# kill -9",
             "the thinker wants `forget` of `system`",
-            "\nallowed ",
+            "\napproved ",
             "# a second yes counts for nothing",
             "forget to system  done",
             "of them are forgotten",

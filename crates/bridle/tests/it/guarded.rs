@@ -201,7 +201,7 @@ fn a_grant_is_for_one_thing_and_for_a_time() {
     let shown = done.stdout;
     let done = approve(&home, &question, &["--yes"]);
     assert_eq!(done.code, 0, "{}", done.stderr);
-    let parts = [&*format!("allowed {question}\n"), "wrote ", "installed "];
+    let parts = [&*format!("approved {question}\n"), "wrote ", "installed "];
     let places = parts.map(|part| done.stdout.find(part).unwrap());
     assert!(places.is_sorted() && done.stdout.contains("\n+permit ("), "{}", done.stdout);
     assert_eq!(shown.matches("\n+").count(), done.stdout.matches("\n+").count());
@@ -232,5 +232,5 @@ fn whoever_says_yes_learns_what_became_of_it() {
     let mut said = String::new();
     waits.stdout.take().unwrap().read_to_string(&mut said).unwrap();
     assert!(waits.wait().unwrap().success(), "{said}");
-    assert!(said.ends_with(&format!("allowed {question}\ndone {question}\n")), "{said}");
+    assert!(said.ends_with(&format!("approved {question}\ndone {question}\n")), "{said}");
 }

@@ -97,8 +97,8 @@ impl ShellInterface for TerminalConsole {
                 let text = text.as_deref().map(|text| format!(": {text}")).unwrap_or_default();
                 self.tell(&format!("note: {code}{text}"));
             }
-            ShellAction::Withdraw(_) => self.tell("too late"),
-            ShellAction::Wait(ms) => self.tell(&format!("trying again in {ms} ms")),
+            ShellAction::Withdraw(_) => self.tell("approval expired"),
+            ShellAction::Wait(ms) => self.tell(&format!("retrying in {ms} ms")),
             _ => {}
         }
     }
@@ -152,7 +152,7 @@ fn worded(question: &UserQuestion) -> String {
         None => {
             let payload = Json::Object(question.payload.clone()).to_pretty();
             let head = format!("{} ({})", question.action_type, question.tier.as_str());
-            safe(&format!("{head} wants to act with\n{payload}"), MAX_NOTICE)
+            safe(&format!("{head} needs approval:\n{payload}"), MAX_NOTICE)
         }
     };
     text = text.trim_end().to_owned();
@@ -163,7 +163,7 @@ fn worded(question: &UserQuestion) -> String {
 }
 
 fn prompt(question: &UserQuestion) -> &'static str {
-    if question.options.is_some() { "allow? [y/N, or a number]" } else { "allow? [y/N]" }
+    if question.options.is_some() { "approve? [y/N, or a number]" } else { "approve? [y/N]" }
 }
 
 /// Interprets a line; anything that is no clear yes is a no.

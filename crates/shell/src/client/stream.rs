@@ -109,7 +109,7 @@ impl From<UnixStream> for ClientStream {
 }
 
 fn connect_tcp(name: &str, timeout: Duration) -> io::Result<TcpStream> {
-    let mut last = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
+    let mut last = io::Error::new(io::ErrorKind::NotFound, "the host name has no address");
     for address in name.to_socket_addrs()? {
         match TcpStream::connect_timeout(&address, timeout) {
             Ok(socket) => {

@@ -70,7 +70,7 @@ pub enum TransportError {
         authority: String,
     },
     /// The body ended before its time.
-    #[error("`{authority}` closed the connection before the answer was whole")]
+    #[error("`{authority}` closed the connection before the answer was complete")]
     Cut {
         /// Host and port.
         authority: String,
@@ -82,13 +82,13 @@ pub enum TransportError {
         authority: String,
     },
     /// Authorities cannot be used.
-    #[error("`{}` has no authority that certificates can be checked with", path.display())]
+    #[error("`{}` contains no CA certificate", path.display())]
     Authorities {
         /// The file.
         path: PathBuf,
     },
     /// No file of authorities is where systems keep them.
-    #[error("no authorities found to check certificates with")]
+    #[error("no CA certificates found on this system")]
     NoAuthorities,
     /// A token that is no header.
     #[error("a token is visible ASCII, at least one character")]

@@ -14,10 +14,10 @@ pub(crate) struct ConformEngineArgs {
     /// URL to post requests to, such as http://127.0.0.1:8788/v1/openharness
     #[arg(value_name = "URL", required_unless_present = "list")]
     pub(crate) url: Option<TargetUrl>,
-    /// A bearer token: the first line of this file
+    /// File whose first line is a bearer token
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) token_file: Option<PathBuf>,
-    /// A bearer token of somebody else, for what principals may not see of each other
+    /// File with a token of a second principal, for the cases about isolation
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) token2_file: Option<PathBuf>,
     /// Prompt that gets a plain answer
@@ -29,13 +29,13 @@ pub(crate) struct ConformEngineArgs {
     /// Prompt that takes some seconds to answer
     #[arg(long, value_name = "TEXT")]
     pub(crate) intent_slow: Option<String>,
-    /// An origin whose pages may ask, such as `https://app.example.org`
+    /// Allowed web origin, such as `https://app.example.org`
     #[arg(long, value_name = "ORIGIN")]
     pub(crate) origin: Option<String>,
-    /// Authorities to believe over https, PEM [default: those of the system]
+    /// CA certificates to trust over https, a PEM file [default: those of the system]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) ca: Option<PathBuf>,
-    /// Longest wait for anything
+    /// Timeout for each step
     #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds)]
     pub(crate) timeout: Duration,
     #[command(flatten)]

@@ -65,7 +65,7 @@ fn token(path: Option<&Path>) -> Result<Option<String>, CommandFailure> {
     })?;
     let line = text.lines().next().unwrap_or_default().trim();
     if line.is_empty() || !line.bytes().all(|byte| byte.is_ascii_graphic()) {
-        let what = format!("`{}` holds no token", path.display());
+        let what = format!("`{}` contains no token", path.display());
         return Err(
             CommandFailure::new(BridleExit::Data, what).hint("expected one line of visible ASCII")
         );

@@ -59,7 +59,7 @@ impl ScopeOffer {
         // Writing to a string cannot fail.
         let _ = writeln!(text, "--scope {}: {}", self.scope.word(), neutral_line(&self.sentence));
         let (matched, all) = (self.matched, self.rehearsed.decisions);
-        let _ = writeln!(text, "  would have matched {matched} of {all} decisions of your record");
+        let _ = writeln!(text, "  would have matched {matched} of {all} recorded decisions");
         for it in &self.named {
             let _ = writeln!(text, "  {}", neutral_line(it));
         }
@@ -72,8 +72,13 @@ impl PolicyPatch {
         let mut text = String::new();
         self.offers.iter().for_each(|offer| offer.show(&mut text));
         let Some(chosen) = self.offers.get(self.chosen) else { return text };
-        let _ = writeln!(text, "\nChosen: {}. The policy:\n\n{}", chosen.scope.word(), self.diff);
-        let _ = write!(text, "In the last decisions, {}", rehearsed_text(&chosen.rehearsed));
+        let _ = writeln!(
+            text,
+            "\nChosen scope: {}. Change to the policy file:\n\n{}",
+            chosen.scope.word(),
+            self.diff
+        );
+        let _ = write!(text, "With this grant, {}", rehearsed_text(&chosen.rehearsed));
         text
     }
 

@@ -29,7 +29,7 @@ pub(super) fn run(args: MemoryEditArgs) -> Result<BridleExit, CommandFailure> {
         let preview = MemoryPreview::open(&state_dir(&given)?).map_err(|error| failure(&error))?;
         let org = ResolvedSettings::resolve(&given)?.memex_rules()?.rules.org;
         let diff = preview_edit(&preview, &payload, &org, now()).map_err(|fault| {
-            CommandFailure::new(BridleExit::Answered, fault).hint("nothing was asked for")
+            CommandFailure::new(BridleExit::Answered, fault).hint("no approval was requested")
         })?;
         return print(&told("would-change", &String::from_utf8_lossy(&diff), json, ""));
     }
@@ -81,11 +81,10 @@ fn settle(
             return Err(failed);
         }
         return Err(match failed.exit() {
-            BridleExit::Usage => CommandFailure::new(
-                BridleExit::Temporary,
-                format!("it waits for a yes: question {id}"),
-            )
-            .hint(format!("say it with `bridle approve {id}`, or use --yes")),
+            BridleExit::Usage => {
+                CommandFailure::new(BridleExit::Temporary, format!("waiting for approval {id}"))
+                    .hint(format!("approve it with `bridle approve {id}`, or pass --yes"))
+            }
             // A person said no: nothing waits any longer.
             BridleExit::Answered => {
                 approve::say(targets, id, "deny", None)?;
@@ -109,7 +108,7 @@ fn now() -> i64 {
 /// Asks whether to change the files, until somebody else has answered.
 fn confirm_change_unless(targets: &[DaemonTarget], id: &str) -> Result<(), CommandFailure> {
     let is_over = || approve::answered_elsewhere(targets, id);
-    confirm_unless("Change the files so?", "change the files", "nothing was changed", is_over)
+    confirm_unless("Apply this change?", "change the files", "nothing was changed", is_over)
 }
 
 /// A change for people, or for programs.

@@ -34,15 +34,15 @@ pub(super) fn run(
 ) -> Result<BridleExit, CommandFailure> {
     let TakeBackArgs { yes, dry_run, json, state, peer } = how;
     if json && !yes && !dry_run {
-        return Err(CommandFailure::new(BridleExit::Usage, "--json asks nobody")
-            .hint("use it with --dry-run, which only shows, or with --yes"));
+        return Err(CommandFailure::new(BridleExit::Usage, "--json cannot ask for confirmation")
+            .hint("add --dry-run to only show the change, or --yes to apply it"));
     }
     let given = GivenFlags::with_state(peer.file.clone(), state);
     let preview = MemoryPreview::open(&state_dir(&given)?).map_err(|error| failure(&error))?;
     let changes = planned(&preview).map_err(|error| failure(&error))?;
     let plan = TakeBackPlan::of(&preview, &changes).map_err(|error| failure(&error))?;
     if changes.is_empty() {
-        let nothing = "nothing to do: the files are as they were\n".to_owned();
+        let nothing = "nothing to undo: no file would change\n".to_owned();
         return print(&if json { plan.to_json("unchanged") } else { nothing });
     }
     if dry_run && json {
@@ -53,7 +53,7 @@ pub(super) fn run(
         if dry_run {
             return Ok(BridleExit::Ok);
         }
-        confirm("Change the files so?", "change the files", "nothing was changed")?;
+        confirm("Apply this change?", "change the files", "nothing was changed")?;
     }
     let payload = ask(system::ask(&find(peer)?, request)?)?;
     print(&if json { plan.to_json("done") } else { changed(&payload) })
@@ -89,13 +89,13 @@ impl TakeBackPlan {
     fn lost_in_words(&self) -> String {
         let users = self.lost_by_user.len();
         let mut text = match self.lost {
-            0 => return "no line that stands in the files now would go\n".to_owned(),
-            1 => "1 line that stands in the files now, marked with -, would go".to_owned(),
-            lost => format!("{lost} lines that stand in the files now, marked with -, would go"),
+            0 => return "removes no line of the current files\n".to_owned(),
+            1 => "removes 1 line of the current files, marked with -".to_owned(),
+            lost => format!("removes {lost} lines of the current files, marked with -"),
         };
         text.push_str(&match users {
             0 => "; you wrote none of them\n".to_owned(),
-            users => format!("; you wrote {users} of them, and not bridle:\n"),
+            users => format!("; you wrote {users} of them, not bridle:\n"),
         });
         for (path, LostLine { line, text: bytes }) in
             self.lost_by_user.iter().take(MAX_USER_LINES_SHOWN)

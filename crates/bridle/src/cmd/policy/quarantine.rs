@@ -21,24 +21,24 @@ pub(super) fn free(source: &SourceText, given: &GivenFlags) -> Result<bool, Comm
     let status = try_apart(&source.text).map_err(|error| {
         CommandFailure::because(
             BridleExit::Software,
-            "cannot try the file in a process of its own",
+            "cannot load the file in a separate process",
             &error,
         )
-        .hint("it stays in quarantine; change it, and run `bridle policy install`")
+        .hint("it stays in quarantine; change it and run `bridle policy install`")
     })?;
     if let Some(signal) = status.signal() {
-        let what = format!("{}: loading it ends the process, by signal {signal}", source.name);
+        let what = format!("{}: loading it crashes the process with signal {signal}", source.name);
         return Err(CommandFailure::new(BridleExit::Data, what).hint(
-            "it stays in quarantine, and the built-in policies hold; make it simpler, and please report it",
+            "it stays in quarantine, and the built-in policies apply; simplify it, and please report this",
         ));
     }
     marker.clear().map_err(|error| {
         CommandFailure::because(
             BridleExit::CannotCreate,
-            "cannot free the file from quarantine",
+            "cannot release the file from quarantine",
             &error,
         )
-        .hint("are you the user who runs the daemon?")
+        .hint("run this as the user of the daemon")
     })?;
     Ok(true)
 }

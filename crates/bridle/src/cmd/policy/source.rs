@@ -39,7 +39,7 @@ impl SourceText {
             Err(error) => {
                 let what = format!("`{}` cannot be installed", file.display());
                 Err(CommandFailure::because(BridleExit::Data, what, &error)
-                    .hint("the daemon takes a plain file of yours that nobody else may write"))
+                    .hint("it must be a regular file that you own and only you can write"))
             }
         }
     }
@@ -60,10 +60,10 @@ impl SourceText {
                 format!("cannot read `{}`", file.display()),
                 &error,
             )
-            .hint("name a file of policies, or - for stdin; `bridle policy init` writes one")
+            .hint("name a policy file, or - for stdin; `bridle policy init` writes one")
         })?;
         let text = String::from_utf8(bytes).map_err(|error| {
-            let what = format!("`{}` is no text", file.display());
+            let what = format!("`{}` is not text", file.display());
             CommandFailure::because(BridleExit::Data, what, &error).hint("policies are UTF-8")
         })?;
         let name = if is_stdin { "stdin".to_owned() } else { file.display().to_string() };

@@ -26,7 +26,7 @@ fn paths() {
     check(SettingKind::Path, "a/b", SettingValue::Path("a/b".into()));
     check(SettingKind::PathOrOff, "off", SettingValue::Off);
     refuse(SettingKind::Path, "", "expected a path, got nothing");
-    refuse(SettingKind::Path, "~/x", "expected a whole path, got `~/x`: `~` means nothing here");
+    refuse(SettingKind::Path, "~/x", "expected an absolute path, got `~/x`: `~` is not expanded");
 }
 
 #[test]
@@ -77,7 +77,7 @@ fn words_and_keys() {
         "laptop=/k/1, phone=/k/2",
         SettingValue::Keys(vec![("laptop".into(), "/k/1".into()), ("phone".into(), "/k/2".into())]),
     );
-    refuse(SettingKind::Keys, "a=/1,a=/2", "key id `a` is there twice");
+    refuse(SettingKind::Keys, "a=/1,a=/2", "duplicate key id `a`");
     refuse(SettingKind::Keys, "a", "expected ID=FILE, got `a`");
     check(
         SettingKind::LogFilter,

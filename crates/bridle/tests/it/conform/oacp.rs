@@ -42,7 +42,7 @@ fn the_daemon_passes_every_case() {
     let kept = all.lines().filter(|line| line.contains("\"forgotten\":false")).count();
     assert_eq!(kept, 1, "{all}");
     let left = home.run(&["sessions"]).stdout;
-    assert!(left.starts_with("no session with a name yet"), "{left}");
+    assert!(left.starts_with("no named sessions yet"), "{left}");
 }
 
 #[test]

@@ -32,7 +32,7 @@ pub struct EngineUrl {
 
 /// A text that is no address of an Engine.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no address of an Engine, expected one such as `http://127.0.0.1:8788`")]
+#[error("`{0}` is not the address of an Engine, expected one such as `http://127.0.0.1:8788`")]
 pub struct InvalidEngineUrl(String);
 
 impl EngineUrl {
