@@ -18,7 +18,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail, ensure};
 
 pub use bare::serve;
-use load::{Crowd, Load, Sessions, post};
+use load::{HttpLoad, LoadCrowd, Sessions, post};
 
 use crate::Options;
 use crate::client::{self, Greeting};
@@ -55,9 +55,9 @@ struct Side {
     name: &'static str,
     server: Server,
     crowd: Crowd,
-    pushed: Vec<Load>,
+    pushed: Vec<HttpLoad>,
     asked: Vec<wrk::Asked>,
-    paced: [Vec<Load>; PACES.len()],
+    paced: [Vec<HttpLoad>; PACES.len()],
 }
 
 /// Measures rounds of both, in turn.
@@ -104,7 +104,7 @@ pub fn push(way: &str, address: SocketAddr, time: Duration) -> Result<Pushed> {
         "none" => Sessions::None,
         other => bail!("expected loop, own, common or none, got `{other}`"),
     };
-    Ok(Crowd::connect(address, CONNECTIONS, sessions)?.push(time)?.answered)
+    Ok(LoadCrowd::connect(address, CONNECTIONS, sessions)?.push(time)?.answered)
 }
 
 fn sides(binary: &Path) -> Result<Vec<Side>> {
@@ -125,7 +125,7 @@ fn sides(binary: &Path) -> Result<Vec<Side>> {
 
 impl Side {
     fn new(name: &'static str, server: Server, sessions: Sessions) -> Result<Side> {
-        let crowd = Crowd::connect(server.exchange.address, CONNECTIONS, sessions)?;
+        let crowd = LoadCrowd::connect(server.exchange.address, CONNECTIONS, sessions)?;
         let paced = Default::default();
         Ok(Side { name, server, crowd, pushed: Vec::new(), asked: Vec::new(), paced })
     }
@@ -188,7 +188,7 @@ fn judge(sides: &[Side], verdicts: &mut Vec<Verdict>) {
             got: ratio(rates(&side.pushed), rates(&sides[0].pushed)),
             bound: Bound::AtLeast,
         });
-        let p99 = |what: String, loads: &[Load]| Verdict {
+        let p99 = |what: String, loads: &[HttpLoad]| Verdict {
             what: format!("{}, {what}: p99 ms", side.name),
             target: P99_TARGET,
             got: at(loads, 0.99),
@@ -201,7 +201,7 @@ fn judge(sides: &[Side], verdicts: &mut Vec<Verdict>) {
     }
 }
 
-fn row(name: &str, loads: &[Load], bare: &[Load]) -> Vec<Cell> {
+fn row(name: &str, loads: &[HttpLoad], bare: &[HttpLoad]) -> Vec<Cell> {
     let refused = median(loads.iter().map(|load| load.refused));
     let quantile = |share| Cell::Number(at(loads, share), 2);
     vec![
@@ -216,7 +216,7 @@ fn row(name: &str, loads: &[Load], bare: &[Load]) -> Vec<Cell> {
     ]
 }
 
-fn rates(loads: &[Load]) -> impl Iterator<Item = f64> {
+fn rates(loads: &[HttpLoad]) -> impl Iterator<Item = f64> {
     loads.iter().map(|load| load.answered.per_second)
 }
 
@@ -225,7 +225,7 @@ fn ratio(rates: impl Iterator<Item = f64>, bare: impl Iterator<Item = f64>) -> f
     median(rates.zip(bare).map(|(rate, bare)| rate / bare))
 }
 
-fn at(loads: &[Load], share: f64) -> f64 {
+fn at(loads: &[HttpLoad], share: f64) -> f64 {
     median(loads.iter().map(|load| quantile(&load.answered.latencies, share)))
 }
 

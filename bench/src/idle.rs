@@ -87,12 +87,12 @@ pub fn run(options: &Options, tables: &mut Vec<Table>, verdicts: &mut Vec<Verdic
     Ok(())
 }
 
-struct Held {
+struct IdleMemory {
     before: u64,
     with: u64,
 }
 
-impl Held {
+impl IdleMemory {
     fn growth(&self) -> u64 {
         self.with.saturating_sub(self.before)
     }
@@ -111,7 +111,7 @@ impl Held {
 
 /// Opens `count` connections, says `opening` on each, and reads the memory while they stand. One more
 /// connection then asks and must be answered: a server that stopped serving has no memory to show.
-fn hold(server: &Server, count: usize, opening: &[u8]) -> Result<Held> {
+fn hold(server: &Server, count: usize, opening: &[u8]) -> Result<IdleMemory> {
     let exchange = &server.exchange;
     let before = server.rss()?;
     let mut streams = Vec::with_capacity(count);
@@ -134,19 +134,19 @@ fn hold(server: &Server, count: usize, opening: &[u8]) -> Result<Held> {
     probe.read_exact(&mut answer).context("the server no longer answers")?;
     ensure!(answer == exchange.answer, "the server answers something else under this load");
     ensure!(still_open(&streams)?, "{} closed connections that should stand", server.name);
-    Ok(Held { before, with })
+    Ok(IdleMemory { before, with })
 }
 
 /// Attaches `count` shells, each to a session of its own, and reads the memory while they stand. One of
 /// them then asks and must be answered.
-fn hold_attached(server: &Server, count: usize) -> Result<Held> {
+fn hold_attached(server: &Server, count: usize) -> Result<IdleMemory> {
     let before = server.rss()?;
     let mut crowd = Crowd::attach(server.exchange.address, count, "idle")?;
     std::thread::sleep(SETTLE);
     let with = server.rss()?;
     let answered = crowd.push(1, Duration::ZERO, "help")?.latencies.len();
     ensure!(answered == 1, "the daemon no longer answers");
-    Ok(Held { before, with })
+    Ok(IdleMemory { before, with })
 }
 
 fn still_open(streams: &[TcpStream]) -> Result<bool> {

@@ -184,9 +184,9 @@ impl Measured {
 }
 
 /// Numbers that look like chance and are the same each time.
-struct Dice(u64);
+struct NoteDice(u64);
 
-impl Dice {
+impl NoteDice {
     fn roll(&mut self, sides: usize) -> usize {
         self.0 =
             self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -202,7 +202,7 @@ impl Dice {
 
 /// Writes the files; returns their bytes.
 fn make(folder: &Path, files: usize) -> Result<u64> {
-    let mut dice = Dice(7);
+    let mut dice = NoteDice(7);
     let mut bytes = 0;
     for n in 0..files {
         let part = folder.join(format!("{:02}", n % 100));
@@ -272,7 +272,7 @@ fn asked(
     files: usize,
 ) -> Result<(Vec<Vec<f64>>, Vec<f64>)> {
     let catalog = MemexCatalog::open(state, Arc::clone(memex))?;
-    let mut dice = Dice(11);
+    let mut dice = NoteDice(11);
     let mut samples = vec![Vec::new(); KINDS.len()];
     for round in 0..ROUNDS * KINDS.len() {
         let kind = round % KINDS.len();
@@ -300,7 +300,7 @@ fn asked(
 }
 
 /// A question of a kind, with other words each time.
-fn question(kind: usize, dice: &mut Dice) -> Result<MemexQuery> {
+fn question(kind: usize, dice: &mut NoteDice) -> Result<MemexQuery> {
     let tags = vec![format!("t{}", dice.roll(200))];
     let day = format!("2026-{:02}-{:02}", 1 + dice.roll(12), 1 + dice.roll(28));
     let day = WallMinute::parse(&day).context("a day")?;
@@ -331,7 +331,7 @@ fn question(kind: usize, dice: &mut Dice) -> Result<MemexQuery> {
 }
 
 /// The first letters of a word, one of them to all.
-fn beginning(word: &str, dice: &mut Dice) -> String {
+fn beginning(word: &str, dice: &mut NoteDice) -> String {
     format!("{}*", &word[..=dice.roll(word.len())])
 }
 

@@ -19,7 +19,7 @@ its tests: unit, hostile (a daemon that wants Emacs to act), e2e (the real daemo
 /// Test files, and fewer tests than which mean that something was lost.
 const TESTS: [(&str, usize); 3] = [("unit", 30), ("hostile", 20), ("e2e", 15)];
 
-/// Where the package is.
+/// Folder of the package.
 pub(crate) const PACKAGE: &str = "editors/emacs";
 
 pub(crate) fn run(arguments: &[String], console: &VerbConsole) -> Result<()> {

@@ -33,7 +33,7 @@ clients read. Needs node, npm and python3; installs packages under target/models
 
   --write-vectors   instead, writes vectors/models from the requests and streams of the tests; read the diff";
 
-/// Where test equipment is described.
+/// Folder that describes the test equipment.
 const EQUIPMENT: &str = "peers/models";
 
 pub(crate) fn run(arguments: &[String], console: &VerbConsole) -> Result<()> {
@@ -58,7 +58,7 @@ pub(crate) fn run(arguments: &[String], console: &VerbConsole) -> Result<()> {
     Ok(())
 }
 
-/// Where packages are installed and answers are kept.
+/// Folder for packages and answers.
 fn folder() -> PathBuf {
     root().join("target/models")
 }

@@ -70,7 +70,7 @@ pub fn post(headers: &str, body: &str) -> String {
     )
 }
 
-struct Connection {
+struct LoadConnection {
     stream: TcpStream,
     template: Template,
     /// Part of an answer that has come.
@@ -80,10 +80,10 @@ struct Connection {
 }
 
 /// All connections of a run.
-pub struct Crowd {
+pub struct LoadCrowd {
     poll: Poll,
     events: Events,
-    connections: Vec<Connection>,
+    connections: Vec<LoadConnection>,
     read: Vec<u8>,
     /// Counts requests: each has an id of its own.
     requests: u64,
@@ -92,14 +92,14 @@ pub struct Crowd {
 }
 
 /// Result of a run.
-pub struct Load {
+pub struct HttpLoad {
     /// Answers, refusals not among them.
     pub answered: Pushed,
     /// Refusals for each request.
     pub refused: f64,
 }
 
-impl Crowd {
+impl LoadCrowd {
     /// Opens `count` connections; the only crowd of its server, because its ids begin at 1.
     pub fn connect(address: SocketAddr, count: usize, sessions: Sessions) -> Result<Self> {
         let poll = Poll::new()?;
@@ -110,14 +110,14 @@ impl Crowd {
             let mut stream = TcpStream::from_std(stream);
             poll.registry().register(&mut stream, Token(index), Interest::READABLE)?;
             let template = Template::new(sessions, index);
-            connections.push(Connection { stream, template, buffer: Vec::new(), due: None });
+            connections.push(LoadConnection { stream, template, buffer: Vec::new(), due: None });
         }
         let events = Events::with_capacity(1024);
         Ok(Self { poll, events, connections, read: vec![0; READ_BYTES], requests: 0, refused: 0 })
     }
 
     /// Each connection asks again as soon as it is answered, for `time`. Latencies in milliseconds.
-    pub fn push(&mut self, time: Duration) -> Result<Load> {
+    pub fn push(&mut self, time: Duration) -> Result<HttpLoad> {
         self.refused = 0;
         let (mut latencies, mut done) = (Vec::new(), Vec::new());
         let begin = Instant::now();
@@ -140,7 +140,7 @@ impl Crowd {
 
     /// As [`push`](Self::push), but requests are due at a fixed rate of all connections together. A
     /// latency counts from when its request was due, so that a stall is not hidden by what it delayed.
-    pub fn pace(&mut self, time: Duration, rate: u32) -> Result<Load> {
+    pub fn pace(&mut self, time: Duration, rate: u32) -> Result<HttpLoad> {
         self.refused = 0;
         let (mut latencies, mut done) = (Vec::new(), Vec::new());
         let gap = Duration::from_secs(1) / rate;
@@ -166,16 +166,16 @@ impl Crowd {
         Ok(self.load(latencies, begin.elapsed()))
     }
 
-    fn load(&self, latencies: Vec<f64>, time: Duration) -> Load {
+    fn load(&self, latencies: Vec<f64>, time: Duration) -> HttpLoad {
         let answers = latencies.len();
         #[expect(clippy::cast_precision_loss, reason = "far fewer answers than an f64 can count")]
         let refused = self.refused as f64 / (answers as f64 + self.refused as f64).max(1.0);
-        Load { answered: Pushed::new(latencies, time), refused }
+        HttpLoad { answered: Pushed::new(latencies, time), refused }
     }
 
     fn ask(&mut self, index: usize, due: Instant) -> Result<()> {
         self.requests += 1;
-        let Connection { stream, template, due: asked, .. } = &mut self.connections[index];
+        let LoadConnection { stream, template, due: asked, .. } = &mut self.connections[index];
         let place = template.bytes.get_mut(template.id..template.id + ID_DIGITS);
         let mut place = place.context("a request has no place for its id")?;
         write!(place, "{:0ID_DIGITS$}", self.requests)?;
@@ -214,7 +214,7 @@ impl Crowd {
     }
 }
 
-impl Connection {
+impl LoadConnection {
     /// Takes what has come; the status of the answer when all of it is there.
     fn receive(&mut self, room: &mut [u8]) -> Result<Option<u16>> {
         loop {

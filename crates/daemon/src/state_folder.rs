@@ -70,7 +70,7 @@ pub(crate) fn create_private(dir: &Path) -> io::Result<()> {
 /// Checks that nobody else can put something else in the place of a file of this folder.
 ///
 /// # Errors
-/// It belongs to another user than us or root, or others can write to it and it is not sticky.
+/// The folder belongs to another user than us or root, or others can write to it and it is not sticky.
 pub(crate) fn check_place(dir: &Path) -> io::Result<()> {
     let meta = fs::metadata(dir)?;
     if meta.uid() != 0 {

@@ -78,7 +78,7 @@ impl RecordHistory {
     /// The line to keep: number, hash and time of the last record, signed if there is a key.
     ///
     /// # Errors
-    /// What the store said.
+    /// The record cannot be read.
     pub fn head_line(&self, key: Option<&SigningKey>) -> Result<String, HistoryError> {
         let head = self.source.head()?;
         let at = self.source.record(head.number)?.map(|record| rfc3339(record.at));

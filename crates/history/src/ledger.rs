@@ -70,7 +70,7 @@ impl RecordHistory {
     /// All effects, in the order of their intents.
     ///
     /// # Errors
-    /// What the store said; an unknown session.
+    /// The record cannot be read, or does not know the session.
     pub fn effects(&self, session: Option<&str>) -> Result<Vec<EffectEntry>, HistoryError> {
         let filter = RecordFilter { session: session.map(Into::into), ..of_kinds(LEDGER_KINDS) };
         let mut ledger = EffectLedger::default();

@@ -83,7 +83,7 @@ impl RecordHistory {
     /// All sessions, in the order in which they began.
     ///
     /// # Errors
-    /// What the store said.
+    /// The record cannot be read.
     pub fn sessions(&self) -> Result<Vec<SessionRow>, HistoryError> {
         Ok(self.source.sessions()?)
     }
@@ -102,7 +102,7 @@ impl RecordHistory {
     /// A page of at most `limit` records after `after`; none means that there are no more now.
     ///
     /// # Errors
-    /// What the store said.
+    /// The record cannot be read.
     pub fn page(
         &self,
         after: u64,

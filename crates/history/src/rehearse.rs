@@ -85,7 +85,7 @@ impl RecordHistory {
     /// Judges the last decisions again, at most `last` of them.
     ///
     /// # Errors
-    /// What the store said.
+    /// The record cannot be read.
     pub fn rehearse(
         &self,
         set: &GuardPolicies,

@@ -34,7 +34,7 @@ impl RecordHistory {
     /// Sessions that a selection names and that are not forgotten yet.
     ///
     /// # Errors
-    /// What the store said.
+    /// The record cannot be read.
     pub fn select(&self, selection: SessionSelection) -> Result<SelectedSessions, HistoryError> {
         let waiting = self.source.waiting_sessions()?;
         let mut selected = SelectedSessions::default();
@@ -55,7 +55,7 @@ impl RecordHistory {
     /// Room that the record takes, in total and by owner.
     ///
     /// # Errors
-    /// What the store said.
+    /// The record cannot be read.
     pub fn size(&self) -> Result<RecordSize, HistoryError> {
         Ok(self.source.size(&self.dir)?)
     }

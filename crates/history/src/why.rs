@@ -347,7 +347,7 @@ impl RecordHistory {
     /// The text of the policies of a hash: what is built in, or what was recorded when it was installed.
     ///
     /// # Errors
-    /// What the store said.
+    /// The record cannot be read.
     pub fn policy_text(&self, hash: &str) -> Result<Option<String>, HistoryError> {
         if PolicyHash::of(DEFAULT_POLICY).to_string() == hash {
             return Ok(Some(DEFAULT_POLICY.to_owned()));

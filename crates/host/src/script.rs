@@ -124,7 +124,7 @@ impl ScriptedThinker {
     /// The draft of the first rule that fits: waits, streams and fails as the rule says.
     ///
     /// # Errors
-    /// What the rule says, no rule, a draft that grows too long, or canceled.
+    /// The rule says so, there is no rule, the draft grows too long, or it is canceled.
     pub(crate) fn draft(
         &self,
         stimulus: ScriptStimulus<'_>,

@@ -27,13 +27,13 @@ use crate::tree::{self, EntryStamp, PathState, is_absent, path_text};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ChangeKind {
-    /// Something new.
+    /// New entry.
     Added,
     /// Other contents, or another target of a link.
     Changed,
-    /// The same contents with another mode.
+    /// Same contents with another mode.
     Mode,
-    /// Something else than before: a file where a folder was.
+    /// Another kind of entry than before: a file where a folder was.
     Replaced,
     /// Gone.
     Deleted,
@@ -137,7 +137,7 @@ impl ChangeSet {
     }
 }
 
-/// Where both sides of a change come from.
+/// Sources of both sides of a change.
 struct ChangeContext<'s> {
     stage: &'s Stage,
     contents: PathBuf,

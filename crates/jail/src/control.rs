@@ -62,7 +62,7 @@ pub(crate) struct RunPlan {
 pub(crate) enum SocketRule {
     /// Local ones, in a network namespace.
     Own,
-    /// The same, with a listener for the proxy, whose descriptor goes to the daemon.
+    /// Ready, with a listener for the proxy, whose descriptor goes to the daemon.
     Proxy,
     /// None at all; a pair is not a socket that reaches anything.
     None,

@@ -9,12 +9,12 @@ mod layer;
 mod probe;
 mod spec;
 
-mod control;
 #[cfg(target_os = "linux")]
-mod helper;
+mod child;
 #[cfg(not(target_os = "linux"))]
-#[path = "helper_missing.rs"]
-mod helper;
+#[path = "child_missing.rs"]
+mod child;
+mod control;
 mod spawn;
 
 mod change;
@@ -30,12 +30,12 @@ mod secret_scan;
 pub use change::{
     ChangeFacts, ChangeKind, ChangeSet, FileChange, LaterRun, PathConflict, TextDiff,
 };
+pub use child::run_helper;
 pub use commit::{
     CommitError, CommitId, CommitJournal, CommitOutcome, CommitPoint, PreparedCommit,
     RecoveredCommit, RecoveryVerdict,
 };
 pub use error::JailError;
-pub use helper::run_helper;
 pub use layer::{JailCapabilities, JailLayer, JailPromise, KernelFacts, PromiseState};
 pub use probe::HelperProgram;
 pub use proxy::{HostProxy, HostRefusal, HostRule, RefusalReason};

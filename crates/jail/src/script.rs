@@ -63,7 +63,7 @@ impl ScriptWord {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CommandRisk {
-    /// Which program runs is only known when it runs.
+    /// The program is only known when the script runs.
     DynamicProgram,
     /// An interpreter: its arguments or its input are a program.
     Interpreter,
@@ -96,7 +96,7 @@ pub struct ScriptCommand {
     pub folder: ScriptWord,
     /// Variables that are set for it.
     pub variables: Vec<String>,
-    /// What its name does not say.
+    /// Risks that its name does not show.
     pub risks: Vec<CommandRisk>,
 }
 

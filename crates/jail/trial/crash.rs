@@ -103,7 +103,7 @@ fn one_round(point: usize, meanwhile: Meanwhile) -> Result<Option<RecoveryVerdic
     Err(format!("point {point}: {recovered:?}, differing {differing:?}, missing {missing:?}"))
 }
 
-/// What the same script makes of an unstaged copy.
+/// Result of the same script in an unstaged copy.
 fn expected(world: &World) -> Result<FileEssence, String> {
     let copy = world.path("unstaged");
     fs::create_dir(&copy).map_err(text)?;

@@ -81,7 +81,7 @@ pub(crate) fn run(words: &[&str]) -> Result<(), String> {
     if wrong.is_empty() { Ok(()) } else { Err(wrong.join("\n  ")) }
 }
 
-/// What attackers want, laid out beside the project.
+/// Targets of attackers, laid out beside the project.
 struct Bait {
     victim: Child,
     tcp: TcpListener,
@@ -237,7 +237,7 @@ fn try_one(
         || left_over(MARK).is_some())
 }
 
-/// What must work, or else the attempts fail for the wrong reason.
+/// Checks that must succeed, or else the attempts fail for the wrong reason.
 fn controls(world: &World, bait: &Bait, layer: JailLayer) -> Result<(), String> {
     let script = "set -e; cat file; cat \"$OUT/readable/open\"; echo new > made; mkdir -p d/e; ln file hard; \
         perl -e 'exit 0'; ls / >/dev/null; test -r /proc/self/status; echo x > $TMPDIR/t; echo y > $HOME/h; (sleep 0.01 & wait); echo WELL";

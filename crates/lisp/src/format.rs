@@ -1,5 +1,7 @@
 //! `format`: directives over a list of arguments. Everything is collected in one string; widths and
 //! repetitions are charged, so a large one is a limit and not a bomb.
+//!
+//! long: a match with an arm for each directive.
 
 mod control;
 mod values;

@@ -98,7 +98,7 @@ impl Instance {
     /// Reads a text without running it.
     ///
     /// # Errors
-    /// What keeps it from being read.
+    /// The text cannot be read.
     pub fn check(&mut self, source: &str) -> Result<(), LispErrorKind> {
         self.refuel();
         let text: Vec<char> = source.chars().collect();

@@ -5,6 +5,8 @@
 //! they say is kept for the record. What needs somebody's yes becomes an [`ApprovalIntent`], which no
 //! actuator takes; after the yes it is judged again, and the order is made of the very same value.
 //! What a proposal says about its own standing is dropped unread.
+//!
+//! long: the rules stand in the order in which they are asked.
 
 mod clean;
 

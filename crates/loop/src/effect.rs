@@ -314,7 +314,7 @@ pub struct Utterance {
     pub seq: Seq,
     /// The signal that it answers; none when nobody asked.
     pub answers: Option<Seq>,
-    /// Whom it is for, if somebody asked.
+    /// Addressee, if somebody asked.
     pub to: Option<Addressee>,
     /// The payload of the `:RESPONSE`: `:status`, then the rest.
     pub payload: Value,

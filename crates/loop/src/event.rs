@@ -26,7 +26,7 @@ pub enum Event {
     Began(SessionStart),
     /// A shell said something.
     Signal(Arc<Signal>),
-    /// These actuators can be reached from now on, and no others.
+    /// The actuators that can be reached from now on, and no others.
     Registered(Vec<ActuatorRef>),
     /// Advice of the reflex thinkers.
     Consulted {
@@ -51,7 +51,7 @@ pub enum Event {
     },
     /// Answer of a person to a question.
     Answered(ApprovalAnswer),
-    /// These policies hold from now on.
+    /// The policies that hold from now on.
     PolicyInstalled(InstalledPolicies),
     /// Acts of a principal in other sessions.
     Counted(PrincipalUsage),

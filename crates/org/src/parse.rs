@@ -38,7 +38,7 @@ enum Mode {
 }
 
 /// A container that is open.
-struct Frame {
+struct ElementFrame {
     node: usize,
     /// The line where the next element begins.
     at: usize,
@@ -56,7 +56,7 @@ struct Parsed {
     /// The line where the next element begins.
     behind: usize,
     /// Contents, still to be read.
-    contents: Option<Frame>,
+    contents: Option<ElementFrame>,
     kind: Type,
 }
 
@@ -107,7 +107,7 @@ impl<'t> Parser<'_, 't> {
         let first = self.lines.written(0, count);
         let whole = Node::new(Type::OrgData, 0, self.lines.start(count));
         self.nodes.push(whole);
-        let mut open = vec![Frame {
+        let mut open = vec![ElementFrame {
             node: 0,
             at: first,
             limit: count,

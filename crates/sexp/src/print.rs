@@ -9,12 +9,14 @@ use crate::value::Value;
 
 /// Appends the text of `value`.
 pub fn print(value: &Value, dialect: Dialect, out: &mut String) {
-    let Some(mut list) = Open::of(value, dialect, out) else { return atom(value, dialect, out) };
+    let Some(mut list) = OpenList::of(value, dialect, out) else {
+        return atom(value, dialect, out);
+    };
     // The lists around it: most have none.
-    let mut around: Vec<Open<'_>> = Vec::new();
+    let mut around: Vec<OpenList<'_>> = Vec::new();
     loop {
         match list.next(out) {
-            Some(value) => match Open::of(value, dialect, out) {
+            Some(value) => match OpenList::of(value, dialect, out) {
                 Some(inside) => around.push(std::mem::replace(&mut list, inside)),
                 None => atom(value, dialect, out),
             },
@@ -68,14 +70,14 @@ pub fn print_keyword(name: &str, out: &mut String) {
 }
 
 /// A list that is being printed.
-struct Open<'v> {
+struct OpenList<'v> {
     elements: std::slice::Iter<'v, Value>,
     tail: Option<&'v Value>,
     is_first: bool,
     close: char,
 }
 
-impl<'v> Open<'v> {
+impl<'v> OpenList<'v> {
     /// Writes what opens `value`, if it has elements to print.
     fn of(value: &'v Value, dialect: Dialect, out: &mut String) -> Option<Self> {
         let (elements, tail, opening, close) = match value {

@@ -15,12 +15,13 @@ const DAEMON_SOURCE: &str = "crates/daemon/src";
 /// Each module with those that it may use; both in the order from the bottom up.
 pub(super) const MODULE_RULES: &[(&str, &[&str])] = &[
     ("numbered_names", &[]),
+    ("byte_text", &[]),
     ("log_line", &[]),
     ("bounded_queue", &[]),
     ("byte_budget", &[]),
     ("metrics", &[]),
     ("state_folder", &[]),
-    ("access", &["numbered_names", "state_folder"]),
+    ("access", &["byte_text", "numbered_names", "state_folder"]),
     ("fetch", &["access"]),
     ("error", &["access"]),
     ("config", &["access", "error", "fetch"]),
@@ -54,6 +55,7 @@ pub(super) const MODULE_RULES: &[(&str, &[&str])] = &[
             "access",
             "bounded_queue",
             "byte_budget",
+            "byte_text",
             "config",
             "connection_slots",
             "engine",

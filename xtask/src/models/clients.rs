@@ -12,7 +12,7 @@ use crate::console::{ProgramRun, VerbConsole};
 /// Fewest answers that the clients must be able to read; what they refuse is not compared.
 const AT_LEAST: usize = 24;
 
-/// How many answers were compared.
+/// Compares the answers and returns their number.
 pub(super) fn compare(answers: &[ReadAnswer], console: &VerbConsole) -> Result<usize> {
     let list: Vec<Value> = answers
         .iter()

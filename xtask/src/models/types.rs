@@ -44,7 +44,7 @@ const SETTINGS: &str = r#"{
 }
 "#;
 
-/// How many requests were checked.
+/// Checks the requests and returns their number.
 pub(super) fn check(console: &VerbConsole) -> Result<usize> {
     let mut text = HEAD.to_owned();
     let mut count = 0;

@@ -17,20 +17,17 @@ const EMPTY_FIRST_WORDS: &[&str] = &[
     "What",
     "Who",
     "Whose",
-    "Whom",
     "How",
     "Where",
     "When",
     "Which",
     "Why",
     "It",
-    "Its",
+    "It's",
     "Something",
     "Somebody",
     "This",
     "That",
-    "These",
-    "Those",
     "They",
 ];
 
@@ -106,7 +103,7 @@ fn empty_beginning(doc: &str) -> Option<&str> {
     if doc.starts_with(SAME) {
         return Some(SAME);
     }
-    let word = doc.split([' ', ',', '\'']).next().unwrap_or_default();
+    let word = doc.split([' ', ',']).next().unwrap_or_default();
     EMPTY_FIRST_WORDS.contains(&word).then_some(word)
 }
 

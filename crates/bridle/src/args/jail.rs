@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand};
 
-/// What may be asked about the jail.
+/// Questions about the jail.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Sandbox {
     /// Say what the jail promises here, and what a command starts

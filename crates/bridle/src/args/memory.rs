@@ -136,7 +136,7 @@ pub(crate) struct MemoryEditArgs {
 pub(crate) enum EditVerbArg {
     /// Set the title
     Title { text: String },
-    /// Set or remove the TODO keyword; repeaters and the log are handled as in Org
+    /// Set or remove the state keyword; repeaters and the log are handled as in Org
     State {
         keyword: Option<String>,
         /// Note for the log, if the file's settings ask for one

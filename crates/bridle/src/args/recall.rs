@@ -64,7 +64,7 @@ pub(crate) struct QueryArgs {
     /// Does not have this tag; repeatable
     #[arg(long, value_name = "TAG")]
     pub(crate) without: Vec<String>,
-    /// Has this TODO keyword; repeat for any of several
+    /// Has this keyword, such as NEXT; repeat for any of several
     #[arg(long, value_name = "KEYWORD")]
     pub(crate) todo: Vec<String>,
     /// Is open or done

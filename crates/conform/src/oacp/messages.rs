@@ -1,4 +1,6 @@
 //! Messages: envelopes, ids, keys and the errors about them (sections 5, 7 and 10).
+//!
+//! long: a list of cases.
 
 use super::DaemonUnderTest;
 use crate::case::{Checked, ConformanceCase, RequirementLevel};

@@ -52,7 +52,7 @@ impl LoadMarker {
     /// Removes it: the text may be loaded again.
     ///
     /// # Errors
-    /// What the system said; none if there is no marker.
+    /// The marker cannot be removed; none if there is no marker.
     pub fn clear(&self) -> io::Result<()> {
         match std::fs::remove_file(&self.path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),

@@ -3,6 +3,8 @@
 //! Used by the drive task. Nothing is carried out here that anybody could notice: reflex
 //! thinkers are asked, because their answers are harmless and belong into the same commit;
 //! everything else is noted in `after`, to be done when the append is durable.
+//!
+//! long: the steps of one append stand together.
 
 use bridle_host::{CrashOutcome, Host};
 use bridle_loop::{

@@ -128,7 +128,7 @@ impl Hub {
     /// Answers a question about the context.
     ///
     /// # Errors
-    /// What the action says, and `not-permitted` for whoever is unknown.
+    /// The action fails, or the asker is unknown (`not-permitted`).
     pub(crate) async fn inform(
         self: Arc<Hub>,
         from: QueryAsker,

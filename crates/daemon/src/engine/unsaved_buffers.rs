@@ -218,7 +218,7 @@ impl UnsavedBuffers {
     /// Drops what one message brought, or everything of a session, and leaves no trace of it.
     ///
     /// # Errors
-    /// It may still be on the disk.
+    /// The text may still be on the disk.
     pub(super) async fn forget(
         self: &Arc<UnsavedBuffers>,
         session: &str,

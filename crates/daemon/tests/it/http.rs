@@ -1,4 +1,6 @@
 //! OpenHarness over HTTP: documents, exchanges, refusals.
+//!
+//! long: a table of refusals.
 
 use bridle_wire::openharness::discovery::DiscoveryDocument;
 use bridle_wire::openharness::ids::Name;

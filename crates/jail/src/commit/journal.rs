@@ -52,7 +52,7 @@ impl JournalEntry {
     }
 }
 
-/// Where contents come from when they are kept.
+/// Source of contents that are kept.
 #[derive(Clone, Copy)]
 pub(super) enum BlobSource<'s> {
     /// Project and stage: contents before and after are at the entry's path.
@@ -202,7 +202,7 @@ pub(super) fn blob_of(folder: &Path, hash: &str) -> PathBuf {
     folder.join(BLOBS).join(hash)
 }
 
-/// What goes, children first; then what comes, parents first; modes of folders last, children first.
+/// Orders entries: removals first, children first; then additions, parents first; modes of folders last.
 fn in_order(mut entries: Vec<JournalEntry>) -> Vec<JournalEntry> {
     let phase = |entry: &JournalEntry| match (&entry.before, &entry.after) {
         (_, PathState::Absent) => 0,

@@ -141,7 +141,7 @@ fn base_name(name: &str) -> &str {
     name.rsplit('/').next().unwrap_or(name)
 }
 
-/// What stands behind a prefix and its options; `None` when an option is not understood.
+/// Arguments behind a prefix and its options; `None` when an option is not understood.
 fn take_off(
     wrapping: &Wrapping,
     argv: &[ScriptWord],

@@ -1,7 +1,7 @@
 //! The attempts, long: name, program, and whether *copy* stops it. Numbers of system calls are those of
 //! x86-64.
 
-/// What *copy* does about an attempt.
+/// Effect of *copy* on an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum InCopy {
     Closed,

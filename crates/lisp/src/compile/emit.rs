@@ -1,4 +1,6 @@
 //! Nodes to instructions: values and variables. Calls are in `emit_call.rs`, exits in `emit_control.rs`.
+//!
+//! long: a match with an arm for each node.
 
 use std::collections::HashMap;
 use std::sync::Arc;

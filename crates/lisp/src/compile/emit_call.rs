@@ -1,4 +1,6 @@
 //! Calls, inline operations and comparisons to instructions.
+//!
+//! long: a match with an arm for each kind of call.
 
 use super::emit::{CodeEmitter, ValueUse};
 use super::{CallTarget, CompileResult, FormNode, InlineOperation};

@@ -1,4 +1,6 @@
 //! Control strings: text and directives with their parameters and clauses.
+//!
+//! long: a match with an arm for each directive.
 
 use crate::machine::Machine;
 use crate::trap::{LimitKind, StepResult, Trap, limit};

@@ -1,4 +1,6 @@
 //! Directives that print one argument: `~a ~s ~w ~d ~b ~o ~x ~f`.
+//!
+//! long: the cases of one directive.
 
 use super::control::{DirectiveParameter, FormatDirective};
 use super::{ArgumentCursor, words};

@@ -1,4 +1,6 @@
 //! Functions of lists, vectors and strings that take no function.
+//!
+//! long: the keywords of one function.
 
 use super::{MANY, NativeFunction, native};
 use crate::equality::is_eql;

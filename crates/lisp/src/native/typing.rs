@@ -1,4 +1,6 @@
 //! Types of values: predicates, `%typep` for what needs no function, `type-of`.
+//!
+//! long: a match with an arm for each type.
 
 use num_traits::Signed as _;
 

@@ -2,6 +2,8 @@
 //!
 //! `from_value` reads exactly what `to_value` writes; anything else is [`UnreadableValue`], never a
 //! guess.
+//!
+//! long: a match with an arm for each kind.
 
 use std::sync::Arc;
 

@@ -42,7 +42,7 @@ pub(super) struct ActionPartition {
     swayed: Vec<usize>,
 }
 
-/// What Cedar says to one question.
+/// Answer of Cedar to one question.
 pub(super) struct CedarAnswer {
     pub(super) permits: bool,
     pub(super) policies: Vec<Box<str>>,
@@ -64,7 +64,7 @@ pub(super) struct PolicyCase<'c> {
     part: &'c ActionPartition,
     /// Made when a policy is asked: often none is.
     world: Option<CedarRequest>,
-    /// What does not depend on the question, once it was asked for.
+    /// Part that does not depend on the question, once it was asked for.
     steady: Option<ApplicablePolicies>,
     /// Those of the others that may still apply with a yes, once they were asked without.
     left: Option<Vec<usize>>,
@@ -123,7 +123,7 @@ impl ActionPartition {
         group.push(place);
     }
 
-    /// What its policies name.
+    /// Facts that its policies name.
     pub(super) fn named(&self, rules: &[CompiledPolicy]) -> NamedFacts {
         let mut named = NamedFacts::default();
         for place in self.steady.iter().chain(&self.swayed) {
@@ -233,7 +233,7 @@ impl ApplicablePolicies {
         }
     }
 
-    /// What both say together: a forbid wins, and nothing is permitted that no policy permits.
+    /// Answer of both together: a forbid wins, and nothing is permitted that no policy permits.
     fn answer(&self, other: &Self, policies: &[PolicyEntry]) -> Result<CedarAnswer, Untold> {
         // Cedar passes over a policy that fails. A forbid that fails would then forbid nothing.
         let faults = self.fault.iter().chain(&other.fault);

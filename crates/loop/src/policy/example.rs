@@ -155,7 +155,7 @@ impl PolicyFacts {
     /// The facts that a text describes, as an example does: `(:principal S :action K ..)`.
     ///
     /// # Errors
-    /// What is wrong with it, for people.
+    /// A fault of the example, for people.
     pub fn described(text: &str) -> Result<PolicyFacts, String> {
         let tree = Reader::new().comments(Comments::Skip).read_one(text);
         let tree = tree.map_err(|error| error.to_string())?;

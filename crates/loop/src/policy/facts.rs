@@ -3,6 +3,8 @@
 //! Made from typed actions and from what the daemon and the state know. A key of a payload gets here
 //! only as the typed argument that the actuator will use as well. Kept with the decision, so that
 //! `why` can show what the policies saw.
+//!
+//! long: a list of facts.
 
 use std::sync::Arc;
 

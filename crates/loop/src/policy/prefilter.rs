@@ -41,16 +41,16 @@ enum PrefilterTest {
     Number(PrefilterNumber, NumberOrder, i64),
     /// Both are the same.
     Same(PrefilterEntity, PrefilterEntity),
-    /// It is one of these, or below one of them.
+    /// The entity is one of these, or below one of them.
     In(PrefilterEntity, Vec<PrefilterEntity>),
-    /// It is of this type.
+    /// The entity is of this type.
     Is(PrefilterEntity, Box<str>),
     Not(Box<PrefilterTest>),
     All(Vec<PrefilterTest>),
     Any(Vec<PrefilterTest>),
 }
 
-/// How a number compares with another.
+/// Comparison of a number with another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum NumberOrder {
     Less,
@@ -139,7 +139,7 @@ impl NumberOrder {
         }
     }
 
-    /// The same, read from the right.
+    /// The comparison, read from the right.
     fn turned(self) -> Self {
         match self {
             NumberOrder::Less => NumberOrder::More,

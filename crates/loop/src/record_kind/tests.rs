@@ -1,4 +1,6 @@
 //! Every kind has a word, a class and a body that its codec reads.
+//!
+//! long: tables with a row for each kind.
 
 use bridle_sexp::Value;
 

@@ -2,6 +2,8 @@
 //!
 //! A set is a list of generated policies; a proposal is a payload, somebody who asks, and whether a
 //! thinker is between them. Each is judged by a session, as any proposal is.
+//!
+//! long: one property with its generators.
 
 use std::sync::Arc;
 

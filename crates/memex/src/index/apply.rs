@@ -3,6 +3,8 @@
 //! Objects keep their numbers and keys across edits, moves and renames as far as `identity` can tell; an object that
 //! is gone is removed, with everything that is known of it. A key that is free again goes to the object that declares
 //! it.
+//!
+//! long: the statements of one transaction.
 
 mod moves;
 mod names;

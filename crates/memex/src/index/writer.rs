@@ -2,6 +2,8 @@
 //!
 //! Work is cut into batches: one transaction each, some megabytes of text, so that queries see what is done, memory
 //! stays small and a stop is heard.
+//!
+//! long: one comparison of folder and index.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};

@@ -1,5 +1,7 @@
 //! View around a point of attention, within a budget: its text in full, the text near it in less, the rest of the
 //! Memex in outline; and the numbers of what was left out. Used for prompts and for an overview.
+//!
+//! long: the rounds of one budget.
 
 use super::catalog::{MemexCatalog, MemexObject, ObjectKind};
 use super::outline::OutlineRequest;

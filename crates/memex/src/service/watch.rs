@@ -124,7 +124,7 @@ impl GatheredChanges {
 pub(super) use self::inotify::FolderWatch;
 
 #[cfg(not(target_os = "linux"))]
-pub(super) use self::polled::FolderWatch;
+pub(super) use self::polled::PolledFolderWatch as FolderWatch;
 
 #[cfg(target_os = "linux")]
 mod inotify {
@@ -336,15 +336,18 @@ mod polled {
     use super::{Duration, Instant, StopBell, WatchEvent, WatchSettings};
 
     /// Nothing is watched.
-    pub(in super::super) struct FolderWatch {
+    pub(in super::super) struct PolledFolderWatch {
         watching: WatchSettings,
         pub(in super::super) is_polling: bool,
         polled: Instant,
     }
 
-    impl FolderWatch {
-        pub(in super::super) fn new(_: &Path, watching: WatchSettings) -> io::Result<FolderWatch> {
-            Ok(FolderWatch { watching, is_polling: true, polled: Instant::now() })
+    impl PolledFolderWatch {
+        pub(in super::super) fn new(
+            _: &Path,
+            watching: WatchSettings,
+        ) -> io::Result<PolledFolderWatch> {
+            Ok(PolledFolderWatch { watching, is_polling: true, polled: Instant::now() })
         }
 
         pub(in super::super) fn add(&mut self, _: &Path, _: &[String]) -> bool {

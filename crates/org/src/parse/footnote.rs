@@ -27,7 +27,7 @@ impl Parser<'_, '_> {
         at: usize,
         column: usize,
         end: usize,
-    ) -> Option<(usize, super::Frame)> {
+    ) -> Option<(usize, super::ElementFrame)> {
         let line = self.lines.content(at);
         let rest = line.get(column..).unwrap_or_default();
         let blanks = rest.iter().take_while(|byte| matches!(byte, b' ' | b'\t' | b'\r')).count();

@@ -1,6 +1,6 @@
 //! Headlines and sections: where each headline's subtree ends is known before the walk.
 
-use super::{Frame, Mode, Parsed, Parser};
+use super::{ElementFrame, Mode, Parsed, Parser};
 use crate::kind::Type;
 use crate::line::heading_level;
 use crate::lines::{Class, Lines};
@@ -70,7 +70,7 @@ impl Parser<'_, '_> {
     }
 
     /// The inside of the node that is added next.
-    pub(super) fn frame(&self, at: usize, limit: usize, mode: Mode) -> Frame {
-        Frame { node: self.nodes.len(), at, limit, mode, list: None, inside_line: None }
+    pub(super) fn frame(&self, at: usize, limit: usize, mode: Mode) -> ElementFrame {
+        ElementFrame { node: self.nodes.len(), at, limit, mode, list: None, inside_line: None }
     }
 }

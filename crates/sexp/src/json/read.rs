@@ -19,12 +19,12 @@ struct Parser<'s> {
     text: &'s str,
     bytes: &'s [u8],
     at: usize,
-    open: Vec<Open>,
+    open: Vec<OpenArray>,
     elements: usize,
 }
 
 /// An array or object that is being read.
-struct Open {
+struct OpenArray {
     /// Place of the opening bracket.
     at: usize,
     is_object: bool,
@@ -113,7 +113,7 @@ impl Parser<'_> {
             let object = || Value::List(vec![Value::Keyword(Keyword("object".into()))]);
             return Ok(Some((if is_object { object() } else { Value::Vector(elements) }, 1)));
         }
-        self.open.push(Open { at, is_object, elements, depth, height: 0 });
+        self.open.push(OpenArray { at, is_object, elements, depth, height: 0 });
         self.key_if_object()?;
         Ok(None)
     }

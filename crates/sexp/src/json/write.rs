@@ -7,11 +7,11 @@ use crate::value::Value;
 
 /// Appends the JSON text of `value`, without blanks.
 pub fn to_json(value: &Value, out: &mut String) {
-    let mut open: Vec<Open<'_>> = Vec::new();
+    let mut open: Vec<OpenContainer<'_>> = Vec::new();
     let mut next = Some(value);
     loop {
         if let Some(value) = next {
-            match Open::of(value, out) {
+            match OpenContainer::of(value, out) {
                 Some(container) => open.push(container),
                 None => atom(value, out),
             }
@@ -26,7 +26,7 @@ pub fn to_json(value: &Value, out: &mut String) {
 }
 
 /// An array or object that is being written.
-struct Open<'v> {
+struct OpenContainer<'v> {
     elements: std::slice::Iter<'v, Value>,
     tail: Option<&'v Value>,
     keys: Keys,
@@ -45,7 +45,7 @@ enum Keys {
     Keywords,
 }
 
-impl<'v> Open<'v> {
+impl<'v> OpenContainer<'v> {
     /// Writes what opens `value`, if it is a container with something in it.
     fn of(value: &'v Value, out: &mut String) -> Option<Self> {
         let array = |elements: &'v [Value], close| Self {

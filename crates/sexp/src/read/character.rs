@@ -3,7 +3,7 @@
 //! The reader parses with [`lisp`] and [`emacs`]; [`Char`] is the value.
 
 use crate::limits::Dialect;
-use crate::read::string::{self, Place};
+use crate::read::string::{self, EscapePlace};
 use crate::read::token;
 
 /// A character value.
@@ -111,7 +111,7 @@ pub(crate) fn emacs(rest: &str) -> Result<(Char, usize), &'static str> {
         };
         return Ok((c, "\\N{}".len() + name.len()));
     }
-    let (c, length) = string::emacs_escape(escaped, Place::Character)?;
+    let (c, length) = string::emacs_escape(escaped, EscapePlace::Character)?;
     let c = c.ok_or("expected a character after `?`")?;
     Ok((Char::Scalar(c), 1 + length))
 }

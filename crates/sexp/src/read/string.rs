@@ -64,7 +64,7 @@ fn unescape_emacs(inner: &str) -> String {
         out.push_str(&rest[..at]);
         rest = &rest[at + 1..];
         // The reader has refused every string with a wrong escape.
-        let Ok((c, length)) = emacs_escape(rest, Place::String) else { continue };
+        let Ok((c, length)) = emacs_escape(rest, EscapePlace::String) else { continue };
         out.extend(c);
         rest = &rest[length..];
     }
@@ -90,7 +90,7 @@ pub(crate) fn check_emacs(inner: &str, at: usize) -> Result<(), Fault> {
     let mut offset = 0;
     while let Some(found) = memchr(b'\\', &inner.as_bytes()[offset..]) {
         let backslash = offset + found;
-        let (_, length) = emacs_escape(&inner[backslash + 1..], Place::String)
+        let (_, length) = emacs_escape(&inner[backslash + 1..], EscapePlace::String)
             .map_err(|reason| Fault::new(Category::Escape, at + backslash, reason))?;
         offset = backslash + 1 + length;
     }
@@ -99,7 +99,7 @@ pub(crate) fn check_emacs(inner: &str, at: usize) -> Result<(), Fault> {
 
 /// Place of an Emacs escape: some differ between strings and characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum EscapePlace {
     /// In a string: line breaks vanish, values from 128 to 255 are raw bytes.
     String,
     /// After `?`: values from 128 to 255 are characters.
@@ -110,7 +110,7 @@ pub(crate) enum Place {
 /// and how many bytes it takes.
 pub(crate) fn emacs_escape(
     rest: &str,
-    place: Place,
+    place: EscapePlace,
 ) -> Result<(Option<char>, usize), &'static str> {
     let Some(first) = rest.chars().next() else { return Err("escape without a character") };
     let simple = |c| Ok((Some(c), 1));
@@ -122,13 +122,13 @@ pub(crate) fn emacs_escape(
         'f' => simple('\x0C'),
         'n' => simple('\n'),
         'r' => simple('\r'),
-        's' if place == Place::Character && rest[1..].starts_with('-') => {
+        's' if place == EscapePlace::Character && rest[1..].starts_with('-') => {
             Err("a modifier is no character")
         }
         's' => simple(' '),
         't' => simple('\t'),
         'v' => simple('\x0B'),
-        ' ' | '\n' if place == Place::String => Ok((None, 1)),
+        ' ' | '\n' if place == EscapePlace::String => Ok((None, 1)),
         '\n' => Err("a line break is no character here"),
         '0'..='7' => number(rest, 0, 8, Some(3), place),
         'x' => number(rest, 1, 16, None, place),
@@ -148,14 +148,14 @@ fn number(
     skip: usize,
     radix: u32,
     most: Option<usize>,
-    place: Place,
+    place: EscapePlace,
 ) -> Result<(Option<char>, usize), &'static str> {
     let digits = rest[skip..].chars().take_while(|c| c.is_digit(radix)).count();
     let digits = digits.min(most.unwrap_or(digits));
     let end = skip + digits;
     let value = u32::from_str_radix(&rest[skip..end], radix)
         .map_err(|_| "expected a character's number")?;
-    if place == Place::String && (0x80..=0xFF).contains(&value) {
+    if place == EscapePlace::String && (0x80..=0xFF).contains(&value) {
         return Err("a raw byte is no character");
     }
     char::from_u32(value).map(|c| (Some(c), end)).ok_or("no character has this number")

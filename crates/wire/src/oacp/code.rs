@@ -2,6 +2,8 @@
 //!
 //! Every refusal in this crate and in the daemon ends in one of these. A test holds the table
 //! in `docs/protocol.md` to exactly this list, so that a client can match on all of them.
+//!
+//! long: a table of codes.
 
 use std::fmt;
 use std::str::FromStr;

@@ -1,5 +1,7 @@
 //! The closed list of error codes that bridle answers with, each with its HTTP status and whether the
 //! same request may succeed later. A test holds the table in `docs/protocol.md` to this list.
+//!
+//! long: a table of codes.
 
 /// Reason why a request was not carried out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

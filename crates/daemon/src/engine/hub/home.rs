@@ -21,7 +21,7 @@ use crate::engine::schedules::ScheduleList;
 use crate::engine::spending::RecordBudgetUse;
 use crate::engine::unsaved_buffers::UnsavedBuffers;
 
-/// What one owner has.
+/// Everything that belongs to one owner.
 pub(crate) struct Home {
     pub(super) keeper: RecordWriter,
     /// Number of the latest record.

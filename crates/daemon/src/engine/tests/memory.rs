@@ -1,4 +1,6 @@
 //! Edits of the user's files: shown before a yes, done after it, known after a crash, taken back.
+//!
+//! long: scenarios are told in order.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,6 @@
 //! A turn that fails after it changed files: what it changed is taken back, and nothing else.
+//!
+//! long: scenarios are told in order.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -3,6 +3,8 @@
 //! A connection has nothing to do with the engine until a hello or the first message for it;
 //! then a [`EngineLink`] is made. Making it may take a look into the record, so a message that needs
 //! one waits here, and `conn` has nothing more read meanwhile: see [`Conversation::need`].
+//!
+//! long: one type, whose methods share its state.
 
 use std::collections::VecDeque;
 use std::sync::Arc;

@@ -6,7 +6,7 @@ use crate::effect::ProposalAuthor;
 use crate::policy::cedar_request::{self, ApprovalQuestion};
 use crate::policy::facts::{AskingPrincipal, PolicyFacts, PolicyResource};
 
-/// What is told with one question.
+/// Facts of one question.
 #[derive(Clone, Copy)]
 pub(in crate::policy) struct PrefilterInput<'f> {
     pub(in crate::policy) facts: &'f PolicyFacts,
@@ -41,7 +41,7 @@ pub(in crate::policy) enum PrefilterNumber {
     ActionHour,
 }
 
-/// Something that has a type and an id.
+/// Entity with a type and an id.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum PrefilterEntity {
     Principal,
@@ -52,7 +52,7 @@ pub(super) enum PrefilterEntity {
     /// Of the session.
     Owner,
     Target,
-    /// This one, of this type.
+    /// Entity of this type and id.
     Literal(Box<str>, Box<str>),
 }
 
@@ -92,7 +92,7 @@ impl PrefilterNumber {
         PrefilterNumber::ActionHour,
     ];
 
-    /// Where it is among all.
+    /// Index of the entity among all.
     pub(super) fn place(self) -> usize {
         self as usize
     }

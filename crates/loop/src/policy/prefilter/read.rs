@@ -13,7 +13,7 @@ use cedar_policy::pst::{
 use super::input::{PrefilterEntity, PrefilterFlag, PrefilterNumber, PrefilterText};
 use super::{NumberOrder, PrefilterTest};
 
-/// How deeply an expression is looked into.
+/// Depth to which an expression is looked into.
 pub(super) const MAX_DEPTH: usize = 32;
 
 /// The conditions of a policy that are understood, and whether these are all.

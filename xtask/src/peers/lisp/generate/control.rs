@@ -1,4 +1,6 @@
 //! Control: bindings, functions, exits, conditions, definitions.
+//!
+//! long: a table of forms.
 
 use super::{ProgramMaker, TYPES, ValueType};
 

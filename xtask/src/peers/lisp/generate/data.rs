@@ -1,4 +1,6 @@
 //! Strings, characters, symbols, lists, vectors.
+//!
+//! long: tables of forms.
 
 use super::{ProgramMaker, ValueType};
 

@@ -1,4 +1,6 @@
 //! Integers, reals and truth values.
+//!
+//! long: tables of forms.
 
 use super::{ProgramMaker, ValueType};
 

@@ -191,7 +191,7 @@ fn workshop(index: usize, name: &str) -> PathBuf {
     PathBuf::from(format!("{WORKSHOP}/{index}-{name}"))
 }
 
-/// The same path below the folder that becomes the root.
+/// Path below the folder that becomes the root.
 fn relative(path: &OsStr) -> PathBuf {
     let bytes = path.as_bytes();
     let start = bytes.iter().position(|&byte| byte != b'/').unwrap_or(bytes.len());
