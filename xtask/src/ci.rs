@@ -10,7 +10,8 @@ use anyhow::{Context, Result, bail};
 
 use crate::console::{ProgramRun, VerbConsole, root};
 use crate::{
-    chaos, clients, emacs, layers, memory, models, peers, schemathesis, setup, siege, tidy, vectors,
+    chaos, clients, emacs, layers, memory, models, peers, schemathesis, setup, siege, tidy, tour,
+    vectors,
 };
 
 pub(crate) const HELP: &str = "\
@@ -19,7 +20,7 @@ usage: cargo xtask ci [STEP...]
 Runs all steps, or the named ones, and stops at the first that fails. A missing peer is a failure,
 never a skip. Logs are in target/ci. Steps:
 
-  setup fmt layers tidy deny clippy build test doc vectors peers clients emacs models chaos approvals memory schemathesis siege apart";
+  setup fmt layers tidy deny clippy build test doc tour vectors peers clients emacs models chaos approvals memory schemathesis siege apart";
 
 /// Lines of a failed step's log to show: a few screens, the rest is in the file.
 const SHOWN_LINES: usize = 120;
@@ -85,6 +86,7 @@ fn steps() -> Vec<CiStep> {
             vec![ProgramRun::cargo(["test", "--locked", "--workspace"]), faults(&["test"])],
         ),
         programs("doc", vec![ProgramRun::cargo(doc).env("RUSTDOCFLAGS", "-D warnings")]),
+        verb("tour", tour::run, &[]),
         verb("vectors", vectors::run, &[]),
         verb("peers", peers::run, &["--check"]),
         verb("clients", clients::run, &[]),

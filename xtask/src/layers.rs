@@ -1,7 +1,10 @@
 //! `cargo xtask layers`: which crate may depend on which, checked from `cargo metadata`. The rules are
 //! the table [`RULES`]; `docs/architecture.md` says why they are so. A crate without a row fails, so a
 //! new crate states its rule on its first day. Dependencies of tests alone are judged by their own
-//! column; what a crate pulls in through others counts as much as what it names.
+//! column; what a crate pulls in through others counts as much as what it names. `layers/modules` does the same for
+//! the top modules of the daemon.
+
+mod modules;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +16,7 @@ use crate::console::{ProgramRun, VerbConsole};
 pub(crate) const HELP: &str = "\
 usage: cargo xtask layers
 
-Checks the dependencies of every workspace crate against the table in xtask/src/layers.rs.";
+Checks the dependencies of every workspace crate, and of the daemon's modules, against the tables in xtask/src/layers.rs.";
 
 /// Dependencies that one crate may have.
 struct LayerRule {
@@ -143,7 +146,7 @@ const RULES: &[LayerRule] = &[
             "bridle-sexp",
             "bridle-wire",
         ],
-        test_rooms: &[],
+        test_rooms: &["bridle-test-support"],
         outside: OutsideRule::Without(&["clap", "toml", "anyhow"]),
     },
     LayerRule {
@@ -160,12 +163,28 @@ const RULES: &[LayerRule] = &[
         outside: OutsideRule::Without(&["tokio", "tokio-util", "mio", "anyhow"]),
     },
     LayerRule {
+        // Threads may block; what it knows of the product is nothing.
+        name: "bridle-jail",
+        rooms: &[],
+        test_rooms: &[],
+        outside: OutsideRule::Without(&[
+            "tokio",
+            "tokio-util",
+            "mio",
+            "axum",
+            "clap",
+            "toml",
+            "anyhow",
+        ]),
+    },
+    LayerRule {
         name: "bridle",
         // The language of policies is the loop's; the file that a grant is written to is Org.
         rooms: &[
             "bridle-conform",
             "bridle-daemon",
             "bridle-history",
+            "bridle-jail",
             "bridle-lisp",
             "bridle-loop",
             // The commands of the memory, which need no daemon; tests write the records that the others read.
@@ -176,8 +195,15 @@ const RULES: &[LayerRule] = &[
             "bridle-shell",
             "bridle-wire",
         ],
-        test_rooms: &[],
+        test_rooms: &["bridle-test-support"],
         outside: OutsideRule::Without(&[]),
+    },
+    LayerRule {
+        // For tests alone: starts daemons and drives them.
+        name: "bridle-test-support",
+        rooms: &["bridle-daemon", "bridle-history", "bridle-wire"],
+        test_rooms: &[],
+        outside: OutsideRule::Without(&["clap", "toml", "anyhow"]),
     },
     LayerRule {
         name: "xtask",
@@ -194,9 +220,14 @@ pub(crate) fn run(arguments: &[String], console: &VerbConsole) -> Result<()> {
     let text = ProgramRun::cargo(["metadata", "--format-version", "1", "--locked"]).stdout()?;
     let metadata = serde_json::from_str(&text).context("cargo metadata is not JSON")?;
     let graph = DependencyGraph::from_metadata(&metadata)?;
-    let violations = check(&graph);
+    let mut violations = check(&graph);
+    let (module_edges, forbidden) = modules::check_daemon(crate::console::root())?;
+    violations.extend(forbidden);
     if violations.is_empty() {
-        console.say(format!("layers: {} crates, every edge allowed", graph.members.len()));
+        console.say(format!(
+            "layers: {} crates and {module_edges} module edges of the daemon, all allowed",
+            graph.members.len()
+        ));
         return Ok(());
     }
     bail!("{} forbidden edges\n  {}", violations.len(), violations.join("\n  "))

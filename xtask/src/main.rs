@@ -8,6 +8,7 @@ mod clients;
 mod console;
 mod emacs;
 mod fuzz;
+mod jail;
 mod layers;
 mod memory;
 mod metrics;
@@ -19,6 +20,7 @@ mod schemathesis;
 mod setup;
 mod siege;
 mod tidy;
+mod tour;
 mod vectors;
 
 use std::process::ExitCode;
@@ -52,6 +54,12 @@ const VERBS: &[TaskVerb] = &[
         summary: "house style: headers, lengths, links, vectors",
         help: tidy::HELP,
         run: tidy::run,
+    },
+    TaskVerb {
+        name: "jail",
+        summary: "attempts to break out, programs over a stage, kills of a commit, a soak",
+        help: jail::HELP,
+        run: jail::run,
     },
     TaskVerb {
         name: "layers",

@@ -83,6 +83,11 @@ const PACKAGES: &[DebianPackage] = &[
         sign: PresenceSign::Program("mypy"),
     },
     DebianPackage {
+        name: "valgrind",
+        why: "the trace of docs/tour.md",
+        sign: PresenceSign::Program("valgrind"),
+    },
+    DebianPackage {
         name: "nodejs",
         why: "the TypeScript client, and clients of models",
         sign: PresenceSign::Program("node"),

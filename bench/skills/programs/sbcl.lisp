@@ -1,5 +1,5 @@
 ;;;; SBCL's side: loads the programs compiled, runs each as often as the first argument says, and prints a line with
-;;;; the program's name, its answer and the microseconds of each run.
+;;;; the program's name, its answer and the microseconds of processor time of each run.
 
 (setf sb-ext:*evaluator-mode* :compile)
 (declaim (sb-ext:muffle-conditions warning sb-ext:compiler-note))
@@ -12,8 +12,7 @@
       (format t "~(~a~) ~d" name answer)
       (dotimes (i rounds)
         (sb-ext:gc)
-        (multiple-value-bind (s0 u0) (sb-ext:get-time-of-day)
+        (let ((begin (get-internal-run-time)))
           (funcall name)
-          (multiple-value-bind (s1 u1) (sb-ext:get-time-of-day)
-            (format t " ~d" (+ (* 1000000 (- s1 s0)) (- u1 u0))))))
+          (format t " ~d" (round (* 1000000 (- (get-internal-run-time) begin)) internal-time-units-per-second))))
       (terpri))))

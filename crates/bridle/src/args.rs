@@ -5,6 +5,7 @@ pub(crate) mod ask;
 pub(crate) mod conform;
 pub(crate) mod groups;
 pub(crate) mod guard;
+pub(crate) mod jail;
 pub(crate) mod lisp;
 pub(crate) mod memory;
 pub(crate) mod org;
@@ -219,6 +220,9 @@ pub(crate) enum BridleCommand {
     /// Show how bridle parses an Org file, and check that it loses no byte
     #[command(subcommand)]
     Org(org::OrgCommand),
+    /// Show what the sandbox for programs guarantees on this system, and what a command starts
+    #[command(subcommand)]
+    Sandbox(jail::Sandbox),
     /// Run a program in the skill language: a sandboxed subset of Common Lisp
     #[command(
         after_help = "Prints what the program prints, then each value as `~s` prints it. An unhandled condition goes to \

@@ -7,6 +7,7 @@ mod confirm;
 mod conform;
 mod grant;
 mod init;
+pub(crate) mod jail;
 mod lisp;
 mod memory;
 mod org;
@@ -62,6 +63,7 @@ pub(crate) fn run(command: BridleCommand) -> Result<BridleExit, CommandFailure> 
         BridleCommand::Sexp(args) => text::sexp(&args),
         BridleCommand::Init(args) => init::run(args),
         BridleCommand::Org(verb) => org::run(&verb),
+        BridleCommand::Sandbox(verb) => jail::run(&verb),
         BridleCommand::Lisp(args) => lisp::run(&args),
         BridleCommand::Memory(verb) => memory::run(verb),
         BridleCommand::Undo(args) => memory::undo(args),

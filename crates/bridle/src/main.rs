@@ -20,6 +20,11 @@ use clap::FromArgMatches as _;
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 fn main() -> ExitCode {
+    // The helper of a jail: started by the daemon, with the channel as its stdin, and never by people.
+    let mut arguments = std::env::args_os().skip(1);
+    if arguments.next().is_some_and(|verb| verb == cmd::jail::HELPER_VERB) {
+        return ExitCode::from(bridle_jail::run_helper(&arguments.collect::<Vec<_>>()));
+    }
     let matches = args::groups::command().get_matches();
     let cli = match args::Cli::from_arg_matches(&matches) {
         Ok(cli) => cli,

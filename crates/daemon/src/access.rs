@@ -1,12 +1,13 @@
-//! Access: who is at the other end, with which credential, how often, and by which policies.
+//! Access: principals, their credentials, rate limits and the file of policies.
 //!
-//! Everything that says who may come in, below the engine and both protocols. In reading order:
+//! Below the engine and both protocols; knows neither. In reading order:
 //!
 //! - `principal`: the identity of a connection, and what it alone permits
 //! - [`tokens`]: bearer tokens and their scopes
 //! - [`pairing`]: the one-time code with which a device gets a token
 //! - [`tls`]: certificates of the server and of clients
 //! - [`web_origin`]: web pages that may ask over HTTP
+//! - `secret_hash`: tokens, codes and secrets at rest
 //! - `network`, `rate`: the address of a peer, and token buckets for messages
 //! - [`private_file`]: files of the state folder that are for one user alone
 //! - [`policy_file`], [`policy_load`]: the file of policies, read and replaced whole; its text, loaded
@@ -18,6 +19,7 @@ pub mod policy_load;
 pub(crate) mod principal;
 pub mod private_file;
 pub(crate) mod rate;
+pub(crate) mod secret_hash;
 pub mod tls;
 pub mod tokens;
 pub mod web_origin;

@@ -10,7 +10,7 @@ use std::hash::{BuildHasher as _, RandomState};
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 
-/// What a thing is found by: enough bits of a hash that no two are the same.
+/// Key of an entry: enough bits of a hash that no two are the same.
 pub(crate) type Key = [u8; 16];
 
 /// At most so many things, the latest.
@@ -39,7 +39,7 @@ impl<T> BoundedQueue<T> {
         self.things.get(place).map(|(_, thing)| thing)
     }
 
-    /// The same, to be changed.
+    /// Returns the entry of a key, to be changed.
     pub(crate) fn get_mut(&mut self, key: &Key) -> Option<&mut T> {
         let place = self.place(key)?;
         self.things.get_mut(place).map(|(_, thing)| thing)
@@ -88,7 +88,7 @@ fn is_key<T>(things: &VecDeque<(Key, T)>, oldest: u32, number: u32, key: &Key) -
     things.get(place_of(oldest, number)).is_some_and(|(known, _)| known == key)
 }
 
-/// Where the thing of a number lies.
+/// Index of the entry with a number.
 fn place_of(oldest: u32, number: u32) -> usize {
     number.wrapping_sub(oldest) as usize
 }

@@ -79,7 +79,7 @@ pub struct InFlightBytes {
 }
 
 impl InFlightBytes {
-    /// How many bytes it holds.
+    /// Bytes that it holds.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
@@ -91,7 +91,7 @@ impl Drop for InFlightBytes {
     }
 }
 
-/// What one connection holds of a [`ByteBudget`]; given back when dropped.
+/// Share of one connection in a [`ByteBudget`]; given back when dropped.
 #[derive(Debug)]
 pub struct ConnectionBytes {
     budget: Arc<ByteBudget>,

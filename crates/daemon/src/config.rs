@@ -1,7 +1,7 @@
 //! What a daemon is told at start: addresses, keys, limits.
 //!
 //! The binary fills a [`DaemonConfig`] from its file, flags and environment and hands it to
-//! [`run`](crate::run()). Reading those sources is not done here; checking the result is.
+//! `run`. Reading those sources is not done here; checking the result is.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -11,15 +11,13 @@ use std::time::Duration;
 pub use bridle_host::ThinkerChoice;
 pub use bridle_wire::frame::UnknownUnitPolicy;
 
+pub use crate::access::rate::{EventRate, MAX_RATE, MessageRates};
 use crate::access::tls::TlsConfig;
 use crate::access::web_origin::WebOrigin;
 use crate::error::DaemonError;
+pub use crate::error::MIN_SECRET_BYTES;
 use crate::fetch::FetchConfig;
 use bridle_memex::{MemexSettings, RollbackChoice};
-
-/// Shortest HMAC secret in bytes that the daemon takes: half of SHA-256's output, the least
-/// that cannot be searched.
-pub const MIN_SECRET_BYTES: usize = 16;
 
 /// Smallest `max_frame` in bytes that still fits every frame a client must be able to send.
 pub const MIN_MAX_FRAME: usize = 1024;
@@ -39,7 +37,7 @@ pub struct DaemonConfig {
     pub http_plain: bool,
     /// Another `HOST:PORT` for pairing alone, under the rules of `http`, which must be on.
     pub pair_alias: Option<String>,
-    /// How often one principal may ask over HTTP.
+    /// Requests that one principal may send over HTTP.
     pub http_rates: HttpRates,
     /// Numbers of framed messages that one principal may send.
     pub message_rates: MessageRates,
@@ -58,13 +56,13 @@ pub struct DaemonConfig {
     pub state: PathBuf,
     /// Signed frames on TCP.
     pub hmac: HmacConfig,
-    /// How text beyond ASCII is written to a peer whose length unit is not known yet.
+    /// Spelling of text beyond ASCII to a peer whose length unit is not known yet.
     pub unknown_unit: UnknownUnitPolicy,
     /// Limits; each has a name, a default and a documented behavior when reached.
     pub limits: DaemonLimits,
     /// Idle time after which TCP asks a silent peer whether it still exists. `None`: never.
     pub keepalive: Option<Duration>,
-    /// Who thinks.
+    /// Thinker of all sessions.
     pub thinker: ThinkerChoice,
     /// By which policies everything is judged.
     pub policy: PolicyChoice,
@@ -73,17 +71,17 @@ pub struct DaemonConfig {
     pub protected: Vec<PathBuf>,
     /// The folder of the user's Org files. `None`: there is no memory.
     pub memex: Option<PathBuf>,
-    /// What of it is read, and what is private.
+    /// Rules for what of it is read, and what is private.
     pub memex_rules: MemexSettings,
-    /// What becomes of the changes of a turn that fails.
+    /// Treatment of the changes of a turn that fails.
     pub rollback: RollbackChoice,
-    /// How often the session `heartbeat` is told that time passed. `None`: never.
+    /// Interval at which the session `heartbeat` is told that time passed. `None`: never.
     pub heartbeat: Option<Duration>,
     /// Limits of the engine.
     pub engine: EngineLimits,
     /// Limits of attachments.
     pub files: AttachmentLimits,
-    /// What may be fetched.
+    /// Rules for fetching.
     pub fetch: FetchConfig,
 }
 
@@ -165,14 +163,14 @@ impl DaemonConfig {
         let MessageRates { remote, local, stranger } = self.message_rates;
         let http = [self.http_rates.remote, self.http_rates.local];
         for rate in http.into_iter().chain([remote, local, stranger]).flatten() {
-            rate.check()?;
+            check_rate(rate)?;
         }
         self.limits.check()?;
         self.engine.check()
     }
 }
 
-/// How often one principal may ask over HTTP; more is answered `rate_limited`.
+/// Requests that one principal may send over HTTP; more is answered `rate_limited`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HttpRates {
     /// From other machines. `None`: as often as it likes.
@@ -192,63 +190,19 @@ impl Default for HttpRates {
     }
 }
 
-/// Numbers of framed messages that one principal may send over TCP; more are answered
-/// `:rate-limited`. The Unix socket and the standard streams are not counted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct MessageRates {
-    /// From a principal on another machine. `None`: as many as it likes.
-    pub remote: Option<EventRate>,
-    /// From a principal on this machine.
-    pub local: Option<EventRate>,
-    /// Frames of any kind, health checks included, from an unknown peer: of one user of this
-    /// machine, or of one network.
-    pub stranger: Option<EventRate>,
-}
-
-impl Default for MessageRates {
-    fn default() -> MessageRates {
-        MessageRates {
-            // An editor that reports every movement of the cursor sends some thirty a second.
-            remote: Some(EventRate { per_second: 200, burst: 1_000 }),
-            // As over HTTP: it keeps a program that went mad in check.
-            local: Some(EventRate { per_second: 10_000, burst: 20_000 }),
-            // Health checks of a whole rack, and somebody who tries `help`.
-            stranger: Some(EventRate { per_second: 20, burst: 100 }),
+/// Checks that a rate is within the limits of its fields.
+fn check_rate(rate: EventRate) -> Result<(), DaemonError> {
+    for got in [rate.per_second, rate.burst] {
+        if !(1..=MAX_RATE).contains(&got) {
+            let size = |count: u32| usize::try_from(count).unwrap_or(usize::MAX);
+            let (got, most) = (size(got), size(MAX_RATE));
+            return Err(DaemonError::LimitOutOfRange { name: "http_rate", got, least: 1, most });
         }
     }
+    Ok(())
 }
 
-/// How often something may happen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct EventRate {
-    /// Times a second in the long run, 1 to [`MAX_RATE`].
-    pub per_second: u32,
-    /// Times at once after a pause, 1 to [`MAX_RATE`].
-    pub burst: u32,
-}
-
-/// Most that a [`EventRate`] can say: a thousandth of a nanosecond clock's ticks.
-pub const MAX_RATE: u32 = 1_000_000;
-
-impl EventRate {
-    fn check(self) -> Result<(), DaemonError> {
-        for got in [self.per_second, self.burst] {
-            if !(1..=MAX_RATE).contains(&got) {
-                let size = |count: u32| usize::try_from(count).unwrap_or(usize::MAX);
-                let (got, most) = (size(got), size(MAX_RATE));
-                return Err(DaemonError::LimitOutOfRange {
-                    name: "http_rate",
-                    got,
-                    least: 1,
-                    most,
-                });
-            }
-        }
-        Ok(())
-    }
-}
-
-/// Where the policies are.
+/// Place of the policies.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum PolicyChoice {
     /// Nowhere but in the program: the built-in set.
@@ -312,7 +266,7 @@ pub struct DaemonLimits {
     /// Connections of unknown peers among them. When they are taken, one that was idle for a while
     /// gives way to a newcomer.
     pub strangers: usize,
-    /// The same for one user of this machine, or one network.
+    /// Limit for one user of this machine, or one network.
     pub strangers_each: usize,
     /// Time without a whole message after which an unknown peer is closed.
     pub stranger_idle: Duration,
@@ -422,7 +376,7 @@ pub struct EngineLimits {
     /// Time for somebody to say yes or no to what the guard asks; over it the question is
     /// `expired`, which is no denial. Holds for sessions that begin from now on.
     pub approval: Duration,
-    /// What principals may have recorded.
+    /// Bytes that principals may have recorded.
     pub record_budgets: RecordBudgets,
 }
 
@@ -431,9 +385,9 @@ pub struct EngineLimits {
 pub struct RecordBudgets {
     /// At once, for whoever is known: programs of the own user without a key, tokens, certificates.
     pub known: u64,
-    /// The same for all strangers together.
+    /// Budget of all strangers together.
     pub anonymous: u64,
-    /// What each budget gets back in a minute.
+    /// Bytes that each budget gets back in a minute.
     pub refill_per_minute: u64,
 }
 
@@ -493,11 +447,11 @@ pub struct AttachmentLimits {
     pub bytes: usize,
     /// Bytes of all that one principal has; over it `rate_limited` until some expire.
     pub owner_bytes: u64,
-    /// How many one principal has; likewise.
+    /// Number that one principal has; likewise.
     pub owner_files: u64,
     /// Bytes of all that there are; likewise.
     pub all_bytes: u64,
-    /// How long one is kept, from its latest upload on.
+    /// Time that one is kept, from its latest upload on.
     pub keep: Duration,
 }
 
@@ -516,7 +470,7 @@ impl Default for AttachmentLimits {
 }
 
 impl AttachmentLimits {
-    /// What the shelf is told of them.
+    /// Limits of the attachment store.
     pub(crate) fn room(&self) -> bridle_record::ShelfRoom {
         let AttachmentLimits { owner_bytes, owner_files, all_bytes, .. } = *self;
         bridle_record::ShelfRoom { owner_bytes, owner_files, all_bytes }

@@ -1,6 +1,6 @@
 //! Places for connections: who gets one, and who gives way.
 //!
-//! `listen` and `http/serve` ask for a [`ConnectionSlot`] for each connection that they accept, and say how the
+//! `listen` and `http/server` ask for a [`ConnectionSlot`] for each connection that they accept, and say how the
 //! peer stands. Peers on the Unix socket and principals that are known have places that unknown peers
 //! cannot take; unknown peers have a number of places for all of them and one for each user or
 //! network. When those are taken, an unknown peer that finished no message for a while gives way to a
@@ -15,7 +15,6 @@ use tokio_util::sync::CancellationToken;
 
 use crate::access::network::PeerSource;
 use crate::config::DaemonLimits;
-use crate::shared::DaemonShared;
 
 /// Most places that are kept for the Unix socket; fewer where `max-connections` is small.
 pub(crate) const MAX_KEPT_FOR_UNIX: usize = 64;
@@ -85,6 +84,8 @@ pub(crate) struct ConnectionSlots {
     /// Whether the last newcomer found no place.
     crowded: AtomicBool,
     strangers: Mutex<StrangerSlots>,
+    /// Cancelled when the daemon stops.
+    stop: CancellationToken,
 }
 
 /// Unknown peers that have a place.
@@ -116,11 +117,15 @@ pub(crate) struct StrangerSlot {
 
 impl ConnectionSlots {
     /// Makes the places that the limits and the system allow.
-    pub(crate) fn new(limits: &DaemonLimits) -> Arc<ConnectionSlots> {
-        ConnectionSlots::beginning_at(Instant::now(), limits)
+    pub(crate) fn new(limits: &DaemonLimits, stop: CancellationToken) -> Arc<ConnectionSlots> {
+        ConnectionSlots::beginning_at(Instant::now(), limits, stop)
     }
 
-    fn beginning_at(began: Instant, limits: &DaemonLimits) -> Arc<ConnectionSlots> {
+    fn beginning_at(
+        began: Instant,
+        limits: &DaemonLimits,
+        stop: CancellationToken,
+    ) -> Arc<ConnectionSlots> {
         let open_files = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
         Arc::new(ConnectionSlots {
             counts: ConnectionCounts::new(limits, open_files),
@@ -128,6 +133,7 @@ impl ConnectionSlots {
             open: AtomicUsize::new(0),
             crowded: AtomicBool::new(false),
             strangers: Mutex::default(),
+            stop,
         })
     }
 
@@ -142,11 +148,7 @@ impl ConnectionSlots {
     }
 
     /// Takes a place, which an unknown peer may have to leave for it.
-    fn take(
-        self: &Arc<Self>,
-        standing: PeerStanding,
-        stop: &CancellationToken,
-    ) -> Option<Option<Arc<StrangerSlot>>> {
+    fn take(self: &Arc<Self>, standing: PeerStanding) -> Option<Option<Arc<StrangerSlot>>> {
         let mut strangers = self.lock();
         // Added under the lock alone, so that two newcomers do not take the same place.
         let open = self.open();
@@ -169,7 +171,7 @@ impl ConnectionSlots {
         }
         self.open.fetch_add(1, Ordering::AcqRel);
         let PeerStanding::Stranger(source) = standing else { return Some(None) };
-        Some(Some(strangers.seat(self, source, stop)))
+        Some(Some(strangers.seat(self, source)))
     }
 
     fn now_ms(&self) -> u64 {
@@ -182,12 +184,7 @@ impl ConnectionSlots {
 }
 
 impl StrangerSlots {
-    fn seat(
-        &mut self,
-        seats: &Arc<ConnectionSlots>,
-        source: PeerSource,
-        stop: &CancellationToken,
-    ) -> Arc<StrangerSlot> {
+    fn seat(&mut self, seats: &Arc<ConnectionSlots>, source: PeerSource) -> Arc<StrangerSlot> {
         let number = self.next;
         self.next += 1;
         let seat = Arc::new(StrangerSlot {
@@ -197,7 +194,7 @@ impl StrangerSlots {
             active_ms: AtomicU64::new(seats.now_ms()),
             is_known: AtomicBool::new(false),
             is_leaving: AtomicBool::new(false),
-            leave: stop.child_token(),
+            leave: seats.stop.child_token(),
         });
         self.seated.insert(number, Arc::clone(&seat));
         *self.by_source.entry(source).or_default() += 1;
@@ -276,35 +273,32 @@ impl StrangerSlot {
 /// Place of one connection; free again when dropped.
 #[derive(Debug)]
 pub(crate) struct ConnectionSlot {
-    pub(crate) shared: Arc<DaemonShared>,
+    slots: Arc<ConnectionSlots>,
     stranger: Option<Arc<StrangerSlot>>,
 }
 
 impl ConnectionSlot {
     /// Takes a place for a newcomer, if there is one for a peer of its standing.
     pub(crate) fn take(
-        shared: &Arc<DaemonShared>,
+        slots: &Arc<ConnectionSlots>,
         standing: PeerStanding,
     ) -> Option<ConnectionSlot> {
-        let seats = &shared.seats;
-        let Some(stranger) = seats.take(standing, &shared.stop) else {
+        let Some(stranger) = slots.take(standing) else {
             // Once per time that the limit is reached: a crowd must not flood the log as well.
-            if !seats.crowded.swap(true, Ordering::Relaxed) {
-                let limit = seats.counts.all;
+            if !slots.crowded.swap(true, Ordering::Relaxed) {
+                let limit = slots.counts.all;
                 tracing::warn!(limit, "as many connections as allowed; more are refused");
             }
             return None;
         };
-        seats.crowded.store(false, Ordering::Relaxed);
-        shared.metrics.accepted.inc();
-        Some(ConnectionSlot { shared: Arc::clone(shared), stranger })
+        slots.crowded.store(false, Ordering::Relaxed);
+        Some(ConnectionSlot { slots: Arc::clone(slots), stranger })
     }
 
     /// Takes a place beyond the limit, for standard input and output.
-    pub(crate) fn extra(shared: &Arc<DaemonShared>) -> ConnectionSlot {
-        shared.seats.open.fetch_add(1, Ordering::AcqRel);
-        shared.metrics.accepted.inc();
-        ConnectionSlot { shared: Arc::clone(shared), stranger: None }
+    pub(crate) fn extra(slots: &Arc<ConnectionSlots>) -> ConnectionSlot {
+        slots.open.fetch_add(1, Ordering::AcqRel);
+        ConnectionSlot { slots: Arc::clone(slots), stranger: None }
     }
 
     /// Place among the unknown peers, while this one is unknown.
@@ -316,7 +310,7 @@ impl ConnectionSlot {
     pub(crate) fn leave_token(&self) -> CancellationToken {
         match &self.stranger {
             Some(seat) => seat.leave.clone(),
-            None => self.shared.stop.clone(),
+            None => self.slots.stop.clone(),
         }
     }
 
@@ -328,7 +322,7 @@ impl ConnectionSlot {
 
 impl Drop for ConnectionSlot {
     fn drop(&mut self) {
-        let seats = &self.shared.seats;
+        let seats = &self.slots;
         if let Some(seat) = &self.stranger {
             let mut strangers = seats.lock();
             strangers.remove(seat);

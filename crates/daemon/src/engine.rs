@@ -3,21 +3,22 @@
 //! Connections call [`Hub::attach`] and pull from the [`AttachedShell`] they get; they know nothing
 //! else of this room. In reading order:
 //!
-//! - `terms`: the words between connections and the engine
-//! - `attachment`: a connection's hold on a session
+//! - `stream`: the words between connections and the engine
+//! - `attached_shell`: a connection's hold on a session
 //! - `hub`: all sessions by name; start and stop
-//! - `session`, `feed`: one session in memory, and what each attached shell is owed
-//! - `inbound`, `work`: what goes into a session; `refusals`: what does not
-//! - `drive`: the task that works it off: `load`, `batch` (one append), `settle` (what follows)
-//! - `core`: the State of the loop, and what the daemon must know beside it
-//! - `guard`: the policies that hold; `sums`: what budgets count over all sessions
+//! - `live_session`, `shell_feed`: one session in memory, and what each attached shell is owed
+//! - `inbound_message`, `inbox_item`: what goes into a session; `refusals`: what does not
+//! - `session_task`: the task that works it off: `load`, `batch` (one append), `publish` (what follows)
+//! - `loaded_session`: the State of the loop, and what the daemon must know beside it
+//! - `guard`: the policies that hold; `principal_usage`: what budgets count over all sessions
 //! - `query`: what is asked of the daemon itself, answers to questions of the guard included;
-//!   `context`: the same with `:target :context`, `overlay` among it
+//!   `context_query`: questions with `:target :context`, `unsaved_buffers` among them
 //! - `workers`, `admin`: thoughts and acts outside of a session
 //! - `redact`: a State that does not quote what is forgotten
 //! - `spending`: what of the record's budgets is used
-//! - `keeper`, `readers`: the one writer of the record, and those who read it
-//! - `clock`, `wakes`: time
+//! - `record_writer`, `readers`: the one writer of the record, and those who read it
+//! - `clock`, `session_timers`: time
+//! - `error`: what the engine refuses, and why
 //! - `facts`: what the daemon tells about itself
 //!
 //! What everything here rests on: an event is recorded before anything follows from it, and

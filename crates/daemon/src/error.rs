@@ -6,7 +6,9 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use crate::config::MIN_SECRET_BYTES;
+/// Shortest HMAC secret in bytes that the daemon takes: half of SHA-256's output, the least
+/// that cannot be searched.
+pub const MIN_SECRET_BYTES: usize = 16;
 
 /// A fault of the daemon as a whole.
 #[derive(Debug, thiserror::Error)]
@@ -89,7 +91,7 @@ pub enum DaemonError {
     State {
         /// The directory.
         dir: PathBuf,
-        /// What the system said.
+        /// Error of the system.
         source: io::Error,
     },
     /// The TCP address cannot be used.
@@ -97,7 +99,7 @@ pub enum DaemonError {
     Tcp {
         /// The address asked for.
         addr: String,
-        /// What the system said.
+        /// Error of the system.
         source: io::Error,
     },
     /// The address for HTTP cannot be used.
@@ -105,7 +107,7 @@ pub enum DaemonError {
     Http {
         /// The address asked for.
         addr: String,
-        /// What the system said.
+        /// Error of the system.
         source: io::Error,
     },
     /// The Unix socket cannot be used.
@@ -113,10 +115,10 @@ pub enum DaemonError {
     Unix {
         /// The path asked for.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the system.
         source: io::Error,
     },
-    /// Somebody answers on the path of the Unix socket.
+    /// Another process answers on the path of the Unix socket.
     #[error("another program answers on Unix socket `{}`", path.display())]
     UnixInUse {
         /// The path asked for.
@@ -143,13 +145,13 @@ pub enum DaemonError {
     /// TLS for HTTP cannot be set up.
     #[error("cannot set up TLS")]
     Tls(#[source] crate::access::tls::TlsError),
-    /// What shells sent of unsaved buffers cannot be opened.
+    /// The file of unsaved buffers cannot be opened.
     #[error("cannot open the overlays of unsaved buffers")]
     Overlays(#[source] bridle_record::StoreError),
     /// The attachments cannot be kept.
     #[error("cannot open the shelf of attachments")]
     Files(#[source] bridle_record::StoreError),
-    /// What is fetched with TLS could not be checked.
+    /// The certificates for fetching cannot be used.
     #[error("cannot use the authorities for fetching")]
     Fetch(#[source] crate::access::tls::TlsError),
     /// The bearer tokens cannot be read.
@@ -157,7 +159,7 @@ pub enum DaemonError {
     Tokens(#[source] crate::access::tokens::TokenError),
     /// The key of continuations cannot be used.
     #[error("cannot use the key that seals continuations")]
-    Seals(#[source] crate::http::SealsError),
+    Seals(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// The thinker cannot be used.
     #[error("cannot use the thinker")]
     Thinker(#[source] bridle_host::HostError),

@@ -1,8 +1,8 @@
-//! Fetching what a message refers to, without being led anywhere else.
+//! Fetches the attachments that messages refer to by URL, protected against request forgery.
 //!
-//! Used by `http/files` for attachments with an address of the web. Nothing is fetched unless the
-//! settings name its host. An address is read in one way only (`place`), every name is looked up
-//! once and every answer must be a public one (`reach`), the connection goes to what was looked
+//! `http/attachments` uses it for attachments with an `http` or `https` URL. Nothing is fetched unless the
+//! settings name its host. A URL is read in one way only (`url`), every name is looked up
+//! once and every answer must be a public address (`address_rules`), the connection goes to what was looked
 //! up, and a redirect starts all over. No credential is ever sent. Not here: what becomes of the bytes.
 //!
 //! This is no action of a session: what a request is about must be known before it is recorded,
@@ -25,28 +25,28 @@ pub use url::{FetchUrl, UrlScheme};
 
 pub(crate) use get::{AttachmentFetcher, FetchedFile};
 
-/// What may be fetched, and whom to believe.
+/// Hosts that may be fetched from, and the CA certificates to trust.
 #[derive(Clone, Debug, Default)]
 pub struct FetchConfig {
-    /// Hosts that may be asked. None by default.
+    /// Permitted hosts. None by default.
     pub hosts: AllowedHosts,
-    /// Authorities of certificates, PEM. `None`: those of the system.
+    /// CA certificates to trust, as PEM; `None` for those of the system.
     pub ca: Option<PathBuf>,
-    /// What names are looked up and connections are made with. `None`: the system.
+    /// Resolver and connector; `None` for those of the system.
     pub net: Option<Arc<dyn FetchNetwork>>,
 }
 
-/// Why something is not fetched. Nobody outside is told which: that would make a scanner of us.
+/// Reason for not fetching. Peers do not learn which one: that would make a scanner of the daemon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FetchRefusal {
-    /// The address has not the one form that is read.
+    /// URL that could be read in more than one way.
     #[error("not an address that can be read in one way only")]
     Address,
     /// Neither `http` nor `https`.
     #[error("not of the web")]
     Scheme,
-    /// It holds a name or a password.
+    /// URL with a name or a password.
     #[error("a credential is inside the address")]
     Credential,
     /// The settings do not name the host.
@@ -61,22 +61,22 @@ pub enum FetchRefusal {
     /// The host has no address.
     #[error("the host has no address")]
     NoAddress,
-    /// From `https` to `http`.
+    /// Redirect from `https` to `http`.
     #[error("redirected to something that is not encrypted")]
     Downgrade,
-    /// Sent around too often, or to nowhere.
+    /// Too many redirects, or one without a target.
     #[error("redirected too often, or to nowhere")]
     Redirects,
     /// Another status than 200.
     #[error("answered with another status than 200")]
     Status,
-    /// More bytes than are taken.
+    /// Larger than the limit.
     #[error("larger than is taken")]
     TooLarge,
-    /// Packed, although nobody asked for it.
+    /// Content coding that was not asked for.
     #[error("answered in an encoding that was not asked for")]
     Encoding,
-    /// It took too long.
+    /// Timeout.
     #[error("took too long")]
     Late,
     /// The connection, the handshake or the answer failed.
@@ -85,7 +85,7 @@ pub enum FetchRefusal {
 }
 
 impl FetchRefusal {
-    /// The word for it in vectors and logs.
+    /// Returns its word in vectors and logs.
     pub fn word(self) -> &'static str {
         match self {
             FetchRefusal::Address => "address",

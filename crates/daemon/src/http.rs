@@ -1,55 +1,60 @@
 //! HTTP: the OpenHarness face of the engine.
 //!
-//! [`run`](crate::run()) binds the address and spawns [`accept_loop`]; what arrives is served by
-//! hyper and an axum router. Messages and their rules are `bridle_wire::openharness`; sessions,
-//! the record and the guard are the engine's, the same that framed connections use. In reading
-//! order:
+//! `run` binds the address and spawns [`accept_loop`]; hyper and an axum router serve
+//! the connections. Messages and their rules are `bridle_wire::openharness`; sessions, the record and
+//! the guard are the engine's, the same that framed connections use. In reading order:
 //!
-//! - `serve`: connections, their limits and their end; `slow`: who does not take an answer; `strict`:
-//!   heads that can be read in two ways
-//! - `local`: the same on a Unix socket, for the user who started the daemon
-//! - `gate`: who is let in, and as whom; `page`: web pages of other origins; `rate`: how often
-//! - `post`: one exchange, from bytes to bytes; `body`, `marks`: what it is made of
-//! - `signal`: what a session is told of a request; `place`: which session
-//! - `run`: a request in its session until it is answered; a repeat finds the same answer
-//! - `fold`: what was recorded becomes the answer; `approval`: a question as a directive
-//! - `step`: how a run goes on that waits for a yes; `seals`: tokens that only this daemon makes
-//! - `named`: an answer to a question that was asked elsewhere
-//! - `calloff`: a run that is no longer wanted
-//! - `stream`: an answer as events, while it is made; `replay`: those that were sent
-//! - `files`: attachments, uploaded once and named by messages
-//! - `ws`, `lines`: requests in frames of a WebSocket, and on lines of standard input; `inside`
-//!   carries them out like those that are posted
-//! - `pair`, `device`: a device gets its token, with a code of ours or with one that it shows
-//! - `discovery`, `openapi`: what is offered
-//! - `answer`: a message becomes a response of HTTP
+//! - `server`: connections, their limits and their end; `write_deadline`: peers that do not read;
+//!   `request_heads`: heads that can be read in two ways; `unix_socket`: the same on a Unix socket
+//! - `auth`: the principal of a request; `cors`: web pages of other origins; `rate`: rate limits
+//! - `post`: a request over HTTP and its response; `body`, `media_type`, `trace_headers`: its parts
+//! - `exchange`: one request carried out, whatever brought it: a message or a stream of events
+//! - `session_key`: the session of a request; `idempotency`: ids that came before
+//! - `to_signal`: a request as a signal of its session; `shell_description`: the shell that sent it
+//! - `run`, `run_location`: a request in its session until it is answered
+//! - `to_response`: the recorded answer as a message; `approval`: a question as a directive
+//! - `continuation`: runs that wait for approval; `token_sealer`: tokens that only this daemon makes
+//! - `approval_by_id`: an answer to a question that was asked elsewhere
+//! - `cancel`: runs that are called off, out of time, or left
+//! - `event_stream`: an answer as typed events while it is made; `sent_events`: events to resume with
+//! - `response`, `sse`: messages and events as HTTP responses
+//! - `frame_peer`: requests and events in frames; `websocket`, `json_lines`: the bytes of the frames
+//! - `attachments`: files, uploaded once and named by messages
+//! - `code_pairing`, `device_pairing`: tokens for devices, by a code that bridle or the device shows
+//! - `discovery`, `openapi`: descriptions of the service
 //!
 //! An answer is a fold of records and of nothing else: the same request gives the same answer
 //! after a restart, because it is made again from the same events.
 
-mod answer;
 mod approval;
 mod approval_by_id;
 mod attachments;
 mod auth;
 mod body;
 mod cancel;
+mod code_pairing;
 mod continuation;
 mod cors;
 mod device_pairing;
 mod discovery;
+mod event_stream;
 mod exchange;
+mod frame_peer;
 mod idempotency;
-mod in_process;
 mod json_lines;
+mod media_type;
 mod openapi;
-mod pair;
+mod post;
 mod rate;
 mod request_heads;
+mod response;
 mod run;
+mod run_location;
 mod sent_events;
 mod server;
-mod stream;
+mod session_key;
+mod shell_description;
+mod sse;
 mod to_response;
 mod to_signal;
 mod token_sealer;
@@ -69,7 +74,7 @@ pub(crate) use attachments::AttachmentStore;
 pub(crate) use attachments::sweep as sweep_files;
 pub(crate) use json_lines::serve as serve_lines;
 pub(crate) use server::{AddressPurpose, accept_loop};
-pub use token_sealer::SealError as SealsError;
+pub use token_sealer::SealError;
 pub(crate) use token_sealer::TokenSealer;
 pub(crate) use unix_socket::accept_loop as accept_on_socket;
 
@@ -78,17 +83,17 @@ use crate::access::tls::TlsAcceptor;
 use crate::access::tokens::TokenRegistry;
 use crate::shared::DaemonShared;
 
-/// What all connections that speak HTTP have in common.
+/// State that all HTTP connections share.
 pub(crate) struct HttpService {
     shared: Arc<DaemonShared>,
     tokens: TokenRegistry,
-    /// Where codes become tokens.
-    desk: PairingService,
+    /// Pairing of devices.
+    pairing: PairingService,
     /// `None`: in the clear.
     tls: Option<TlsAcceptor>,
-    /// How much of a message is read.
+    /// Limits of messages.
     limits: MessageLimits,
-    /// How often somebody may ask.
+    /// Rate limits.
     rates: rate::HttpRateLimiter,
     /// The discovery documents, made once.
     discovery: discovery::DiscoveryDocuments,
@@ -106,7 +111,7 @@ pub(crate) struct HttpService {
 
 impl fmt::Debug for HttpService {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Http").field("limits", &self.limits).finish_non_exhaustive()
+        f.debug_struct("HttpService").field("limits", &self.limits).finish_non_exhaustive()
     }
 }
 
@@ -124,13 +129,13 @@ impl HttpService {
             (rate::HttpRateLimiter::new(shared.config.http_rates), &shared.config);
         let discovery = discovery::DiscoveryDocuments::new(&limits, config);
         let openapi = openapi::document();
-        let (desk, seen) =
+        let (pairing, seen) =
             (PairingService::new(&config.state), idempotency::RequestIdempotency::default());
         let followed = cancel::FollowedRuns::default();
         Arc::new(HttpService {
             shared,
             tokens,
-            desk,
+            pairing,
             tls,
             limits,
             rates,
@@ -144,11 +149,17 @@ impl HttpService {
         })
     }
 
-    /// What answers where.
+    /// Completes when the daemon stops and just enough time is left to say so.
+    async fn stop_is_near(&self) {
+        self.shared.ended().await;
+        tokio::time::sleep(self.shared.config.limits.shutdown_grace / 2).await;
+    }
+
+    /// Routes of an address that is for everything.
     fn router(self: &Arc<HttpService>) -> Router {
-        let exchange = || on_post(exchange::exchange).get(discovery::get);
+        let exchange = || on_post(post::handle).get(discovery::get);
         Router::new()
-            .route(exchange::PATH, exchange())
+            .route(post::PATH, exchange())
             .route("/v1/openharness/", exchange())
             .route("/openharness", exchange())
             .route("/openharness/", exchange())
@@ -158,30 +169,30 @@ impl HttpService {
             .route("/v1/openharness/attachments/{ref_id}", get(attachments::download))
             .route("/v1/openharness/ws", get(websocket::upgrade))
             .route("/.well-known/openharness", get(discovery::get))
-            .merge(pairing())
+            .merge(pairing_routes())
             .route("/health", get(discovery::health))
             .route("/", get(discovery::health))
             .route("/metrics", get(discovery::metrics))
-            .fallback(answer::not_found)
-            .method_not_allowed_fallback(answer::method_not_allowed)
+            .fallback(response::not_found)
+            .method_not_allowed_fallback(response::method_not_allowed)
             .with_state(Arc::clone(self))
     }
 
-    /// What answers where at the address that is for pairing alone.
+    /// Routes of an address that is for pairing alone.
     fn pair_router(self: &Arc<HttpService>) -> Router {
-        pairing()
+        pairing_routes()
             .route("/health", get(discovery::health))
             .route("/pair/health", get(discovery::health))
-            .fallback(answer::not_found)
-            .method_not_allowed_fallback(answer::method_not_allowed)
+            .fallback(response::not_found)
+            .method_not_allowed_fallback(response::method_not_allowed)
             .with_state(Arc::clone(self))
     }
 }
 
-/// How devices get their tokens.
-fn pairing() -> Router<Arc<HttpService>> {
+/// Routes of pairing.
+fn pairing_routes() -> Router<Arc<HttpService>> {
     Router::new()
-        .route("/v1/pair", on_post(pair::redeem))
+        .route("/v1/pair", on_post(code_pairing::redeem))
         .route("/pair/create", on_post(device_pairing::create))
         .route("/pair/confirm", on_post(device_pairing::confirm))
         .route("/pair/poll", on_post(device_pairing::poll))

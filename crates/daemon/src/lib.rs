@@ -23,6 +23,7 @@
 mod access;
 mod bounded_queue;
 pub mod byte_budget;
+mod byte_text;
 pub mod config;
 mod connection_slots;
 mod descriptors;
@@ -49,6 +50,6 @@ pub use config::{
 };
 pub use descriptors::make_room;
 pub use error::DaemonError;
-pub use http::SealsError;
+pub use http::SealError;
 pub use listen::BoundAddresses;
 pub use run::{run, shutdown_signal};

@@ -1,7 +1,7 @@
 //! Places where peers arrive: TCP, a Unix socket, standard input and output.
 //!
-//! [`run`](crate::run()) binds all of them before it says that it is ready, then gives each
-//! its own accept loop. What happens on an accepted stream is the business of `conn`.
+//! `run` binds all of them before it says that it is ready, then gives each
+//! its own accept loop. The faces, `oacp` and `http`, serve what arrives.
 
 mod accept;
 mod stdio;
@@ -12,7 +12,7 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-pub(crate) use accept::{BoundListener, accept_each, accept_loop};
+pub(crate) use accept::accept_each;
 pub(crate) use stdio::StdioStreams;
 pub(crate) use tcp::{bind as bind_tcp, bind_http, prepare as prepare_tcp};
 pub(crate) use unix::{SocketFile, admits, bind as bind_unix, peer_uid};
@@ -21,7 +21,7 @@ pub(crate) use unix::{SocketFile, admits, bind as bind_unix, peer_uid};
 /// connect at once must all be served; the kernel caps it at its own `somaxconn`.
 const BACKLOG: u32 = 4096;
 
-/// Where a daemon listens, once it does.
+/// Addresses of a daemon that listens.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BoundAddresses {
     /// The TCP address, with the port that the system chose if 0 was asked for.

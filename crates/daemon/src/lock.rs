@@ -1,6 +1,6 @@
 //! The lock that keeps a second daemon out of a state directory.
 //!
-//! Taken by [`run`](crate::run()) before anything is bound, held until everything is closed.
+//! Taken by `run` before anything is bound, held until everything is closed.
 //! The operating system drops it when the process dies, so it is never stale; the pid inside
 //! is for the message to people only.
 

@@ -2,6 +2,7 @@
 //!
 //! In reading order:
 //!
+//! - `service`, `listen`: what connections have in common, and how a peer is let in
 //! - `connection`: one task per connection, both directions; limits and deadlines
 //! - `conversation`: the bytes of one connection to answers, without any IO
 //! - `to_signal`: messages of a client to what the engine takes in
@@ -11,5 +12,7 @@
 pub(crate) mod connection;
 pub(crate) mod conversation;
 pub(crate) mod error_code;
+pub(crate) mod listen;
+pub(crate) mod service;
 pub(crate) mod to_frames;
 pub(crate) mod to_signal;

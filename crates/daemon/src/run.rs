@@ -12,20 +12,18 @@ use tokio_util::task::TaskTracker;
 use crate::access::tls::{self, TlsAcceptor};
 use crate::access::tokens::TokenRegistry;
 use crate::config::DaemonConfig;
-use crate::connection_slots::ConnectionSlot;
 use crate::engine::Hub;
 use crate::error::DaemonError;
 use crate::http::{self, AddressPurpose, AttachmentStore, HttpService, TokenSealer};
-use crate::listen::{
-    BoundAddresses, BoundListener, SocketFile, StdioStreams, accept_loop, bind_http, bind_tcp,
-    bind_unix,
-};
+use crate::listen::{BoundAddresses, SocketFile, StdioStreams, bind_http, bind_tcp, bind_unix};
 use crate::lock::StateLock;
 use crate::oacp::connection::{OacpConnection, PeerOrigin, PeerStream};
+use crate::oacp::listen::{BoundListener, accept_loop};
+use crate::oacp::service::OacpService;
 use crate::shared::DaemonShared;
 
 /// Time beyond the grace for tasks to notice that it is over.
-const LAST_CALL: Duration = Duration::from_millis(500);
+const LAST_CALL_WAIT: Duration = Duration::from_millis(500);
 
 /// Runs a daemon until `shutdown` completes, or until the end of standard input when that is
 /// its only listener.
@@ -50,10 +48,11 @@ pub async fn run(
     // early wait in the queue of the system.
     let mut open = OpenListeners::bind(&config).await?;
     let hub = Hub::start(&config).await?;
-    let shared = match DaemonShared::new(config, Arc::clone(&hub)) {
-        Ok(shared) => shared,
+    let shared = DaemonShared::new(config, Arc::clone(&hub));
+    let oacp = match OacpService::new(Arc::clone(&shared)) {
+        Ok(oacp) => oacp,
         Err(error) => {
-            hub.stop(LAST_CALL).await;
+            hub.stop(LAST_CALL_WAIT).await;
             return Err(error);
         }
     };
@@ -61,7 +60,7 @@ pub async fn run(
     let _stop = shared.stop.clone().drop_guard();
 
     let accepting = TaskTracker::new();
-    let http = open.accept(&accepting, &shared);
+    let http = open.accept(&accepting, &oacp);
     match signal(SignalKind::hangup()) {
         Ok(hangup) => drop(shared.tasks.spawn(install_on(hangup, Arc::clone(&shared)))),
         Err(error) => tracing::warn!(%error, "SIGHUP is not watched for"),
@@ -69,7 +68,7 @@ pub async fn run(
     ready(&open.bound);
     let only_stdio = accepting.is_empty();
     let stdio = match open.stdio.take() {
-        Some(stdio) => Some(StdioTask::spawn(stdio, &shared, http)?),
+        Some(stdio) => Some(StdioTask::spawn(stdio, &oacp, http)?),
         None => None,
     };
     let stdio = until_stopped(shutdown, stdio, only_stdio).await;
@@ -78,7 +77,7 @@ pub async fn run(
     shared.end();
     accepting.close();
     accepting.wait().await;
-    let grace = shared.config.limits.shutdown_grace + LAST_CALL;
+    let grace = shared.config.limits.shutdown_grace + LAST_CALL_WAIT;
     shared.tasks.close();
     if tokio::time::timeout(grace, shared.tasks.wait()).await.is_err() {
         tracing::warn!(left = shared.tasks.len(), "connections did not end within the grace");
@@ -191,10 +190,11 @@ impl OpenListeners {
     fn accept(
         &mut self,
         accepting: &TaskTracker,
-        shared: &Arc<DaemonShared>,
+        oacp: &Arc<OacpService>,
     ) -> Option<Arc<HttpService>> {
+        let shared = &oacp.daemon;
         for listener in self.listeners.drain(..) {
-            accepting.spawn(accept_loop(listener, Arc::clone(shared)));
+            accepting.spawn(accept_loop(listener, Arc::clone(oacp)));
         }
         let OpenHarnessService { tokens, seals, tls, files } = self.harness.take()?;
         let http = HttpService::new(Arc::clone(shared), tokens, seals, tls, files);
@@ -209,7 +209,7 @@ impl OpenListeners {
     }
 }
 
-/// What OpenHarness needs, over HTTP or on lines.
+/// Everything that OpenHarness needs, over HTTP or on lines.
 struct OpenHarnessService {
     tokens: TokenRegistry,
     seals: TokenSealer,
@@ -221,7 +221,8 @@ impl OpenHarnessService {
     fn open(config: &DaemonConfig) -> Result<OpenHarnessService, DaemonError> {
         let tls = config.tls.as_ref().map(tls::acceptor).transpose().map_err(DaemonError::Tls)?;
         let tokens = TokenRegistry::load(&config.state).map_err(DaemonError::Tokens)?;
-        let seals = TokenSealer::open(&config.state).map_err(DaemonError::Seals)?;
+        let seals = TokenSealer::open(&config.state);
+        let seals = seals.map_err(|error| DaemonError::Seals(Box::new(error)))?;
         Ok(OpenHarnessService { tokens, seals, tls, files: AttachmentStore::open(config)? })
     }
 }
@@ -236,18 +237,24 @@ impl StdioTask {
     /// Serves lines where there is something that serves them, else frames.
     fn spawn(
         stdio: StdioStreams,
-        shared: &Arc<DaemonShared>,
+        oacp: &Arc<OacpService>,
         lines: Option<Arc<HttpService>>,
     ) -> Result<StdioTask, DaemonError> {
-        let (seat, StdioStreams { stream, flushed }) = (ConnectionSlot::extra(shared), stdio);
+        let shared = &oacp.daemon;
+        let (seat, StdioStreams { stream, flushed }) = (shared.extra_slot(), stdio);
         let task = match lines {
             Some(http) => shared.tasks.spawn(async move {
                 http::serve_lines(http, stream).await;
                 drop(seat);
             }),
             None => {
-                let connection =
-                    OacpConnection::new(PeerStream::Unix(stream), PeerOrigin::Stdio, None, seat);
+                let connection = OacpConnection::new(
+                    PeerStream::Unix(stream),
+                    PeerOrigin::Stdio,
+                    None,
+                    seat,
+                    oacp,
+                );
                 shared.tasks.spawn(connection.map_err(DaemonError::Stdio)?)
             }
         };

@@ -14,7 +14,7 @@ use bridle_record::{CompactionReport, ForgetRequest, RecordStore, RepairReport, 
 use crate::lock::StateLock;
 use forget::forget_beside;
 
-/// Why the record could not be changed.
+/// Reason why the record could not be changed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum UpkeepError {

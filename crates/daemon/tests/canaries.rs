@@ -10,23 +10,6 @@
 
 #![expect(clippy::unwrap_used, reason = "a helper of a test fails like the test itself")]
 
-#[path = "it/support.rs"]
-#[allow(dead_code, reason = "the other test program uses the rest")]
-#[expect(clippy::disallowed_methods, reason = "a test's tasks end with its runtime")]
-mod support;
-
-#[path = "it/http_client.rs"]
-#[allow(dead_code, reason = "the other test program uses the rest")]
-mod http_client;
-
-#[path = "it/http_valid.rs"]
-#[allow(dead_code, reason = "the other test program uses the rest")]
-mod http_valid;
-
-#[path = "it/ws_client.rs"]
-#[allow(dead_code, reason = "the other test program uses the rest")]
-mod ws_client;
-
 #[path = "it/capture.rs"]
 mod capture;
 
@@ -40,10 +23,10 @@ use bridle_wire::openharness::payload::REQUEST_APPROVAL;
 use bridle_wire::openharness::{JsonShape as _, MessageLimits, OpenHarnessCode, read_response};
 use tracing_subscriber::filter::LevelFilter;
 
+use bridle_test_support::daemon::TestDaemon;
+use bridle_test_support::http_client::{HttpClient, HttpReply, ask, get, on, raw_post};
+use bridle_test_support::websocket_client::{CLOSE, TEXT, WebSocketClient};
 use capture::Log;
-use http_client::{Client, Reply, ask, get, on, raw_post};
-use support::Daemon;
-use ws_client::{CLOSE, Shell, TEXT};
 
 /// Stands for the word in what is written down here.
 const MARK: &str = "CANARY";
@@ -77,7 +60,7 @@ struct Heard {
 }
 
 impl Heard {
-    fn take(&mut self, what: &str, reply: &Reply) {
+    fn take(&mut self, what: &str, reply: &HttpReply) {
         self.count += 1;
         self.text.push_str(&format!("--- {what}\n{}{}\n", reply.head, reply.body));
         let message = read_response(reply.body.as_bytes(), &MessageLimits::default());
@@ -88,14 +71,14 @@ impl Heard {
 
 /// A daemon and the word.
 struct Trial {
-    daemon: Daemon,
+    daemon: TestDaemon,
     canary: String,
     heard: Heard,
 }
 
 impl Trial {
     /// Sends a request with the word in place of its mark.
-    async fn send(&mut self, request: &str) -> Reply {
+    async fn send(&mut self, request: &str) -> HttpReply {
         let what = request.lines().next().unwrap_or_default().to_owned();
         let reply = ask(&self.daemon, &request.replace(MARK, &self.canary)).await;
         self.heard.take(&what, &reply);
@@ -103,12 +86,12 @@ impl Trial {
     }
 
     /// Sends a body with headers; the length is that of what is sent.
-    async fn post(&mut self, headers: &str, body: &str) -> Reply {
+    async fn post(&mut self, headers: &str, body: &str) -> HttpReply {
         self.post_to("/v1/openharness", headers, body).await
     }
 
     /// The same to another path.
-    async fn post_to(&mut self, path: &str, headers: &str, body: &str) -> Reply {
+    async fn post_to(&mut self, path: &str, headers: &str, body: &str) -> HttpReply {
         let body = body.replace(MARK, &self.canary);
         let request = raw_post(&self.daemon, headers, &body);
         self.send(&request.replacen("/v1/openharness", path, 1)).await
@@ -161,7 +144,7 @@ async fn a_canary_is_in_no_answer_no_log_no_counter_and_no_file() {
     let log = Log::default();
     let layer = tracing_subscriber::fmt().with_writer(log.clone()).with_ansi(false);
     layer.with_max_level(LevelFilter::TRACE).init();
-    let daemon = Daemon::with(|config, dir| {
+    let daemon = TestDaemon::with(|config, dir| {
         on(config, dir);
         let file = dir.join("rules.script");
         std::fs::write(&file, RULES).unwrap();
@@ -246,7 +229,7 @@ async fn messages(trial: &mut Trial) {
     let accept = format!("{HEADERS}accept: text/event-stream\r\n");
     let resumed = format!("{accept}last-event-id: 3\r\n");
     trial.post(&resumed, &stream.replace("ID", "never")).await;
-    let mut client = Client::of(&trial.daemon).await;
+    let mut client = HttpClient::of(&trial.daemon).await;
     let closing = format!("{accept}connection: close\r\n");
     let request = raw_post(
         &trial.daemon,
@@ -306,7 +289,7 @@ async fn headers_and_paths(trial: &mut Trial) {
     trial.post(&format!("{json}x: {}\r\n", "CANARY ".repeat(5_000)), &body).await;
     // No HTTP at all.
     for line in ["CANARY\r\n\r\n", "GET CANARY CANARY/1.1\r\nCANARY\r\n\r\n"] {
-        let mut client = Client::of(&trial.daemon).await;
+        let mut client = HttpClient::of(&trial.daemon).await;
         client.send(&line.replace(MARK, &trial.canary)).await;
         trial.heard.text.push_str(&client.rest().await);
     }
@@ -350,7 +333,7 @@ fn asking(id: &str) -> String {
 }
 
 /// A request that comes back with the continuation of an answer, and says no.
-fn coming_back(id: &str, asked: &Reply) -> String {
+fn coming_back(id: &str, asked: &HttpReply) -> String {
     let message = asked.message();
     let continuation = message.response.continuation.as_ref().expect("a continuation").to_text();
     let directives = &message.response.action_directives;
@@ -403,7 +386,7 @@ async fn steps(trial: &mut Trial) {
 async fn called_off(trial: &mut Trial) {
     let before = trial.admitted().await;
     let body = WHOLE.replace("ID", "off").replace("help me", "slow").replace(MARK, &trial.canary);
-    let mut client = Client::of(&trial.daemon).await;
+    let mut client = HttpClient::of(&trial.daemon).await;
     let headers = HEADERS.replace(MARK, &trial.canary);
     client.send(&raw_post(&trial.daemon, &headers, &body)).await;
     while trial.admitted().await == before {}
@@ -419,7 +402,7 @@ async fn called_off(trial: &mut Trial) {
 /// The same words in frames of a WebSocket.
 async fn frames(trial: &mut Trial) {
     let whole = WHOLE.replace("ID", "framed");
-    let mut shell = Shell::open(&trial.daemon).await;
+    let mut shell = WebSocketClient::open(&trial.daemon).await;
     for text in [
         format!("{{\"type\":\"request\",\"CANARY\":1,\"message\":{whole}}}"),
         format!("{{\"type\":\"request\",\"message\":{}}}", whole.replace("1.0.0", "2.0.0")),
@@ -432,7 +415,7 @@ async fn frames(trial: &mut Trial) {
         trial.heard.text.push_str(&format!("{:?}\n", shell.answer().await));
     }
     for (kind, bytes) in [(CLOSE, "\u{3}CANARY"), (TEXT | 0x40, "CANARY"), (0x82, "CANARY")] {
-        let mut shell = Shell::open(&trial.daemon).await;
+        let mut shell = WebSocketClient::open(&trial.daemon).await;
         shell.send(kind, bytes.replace(MARK, &trial.canary).as_bytes()).await;
         while let Some((_, said)) = shell.frame().await {
             trial.heard.text.push_str(&String::from_utf8_lossy(&said));
@@ -445,7 +428,7 @@ async fn crowd(trial: &mut Trial) {
     let host = trial.daemon.bound.http.unwrap();
     let mut waiting = Vec::new();
     for _ in 0..8 {
-        let mut client = Client::of(&trial.daemon).await;
+        let mut client = HttpClient::of(&trial.daemon).await;
         let head = format!(
             "POST /v1/openharness/attachments HTTP/1.1\r\nhost: {host}\r\n\
              expect: 100-continue\r\ncontent-length: 9\r\n\r\n"
@@ -457,7 +440,7 @@ async fn crowd(trial: &mut Trial) {
     trial.post_to("/v1/openharness/attachments", "content-type: CANARY/a\r\n", "CANARY").await;
 }
 
-fn token(daemon: &Daemon, scopes: &[TokenScope]) -> String {
+fn token(daemon: &TestDaemon, scopes: &[TokenScope]) -> String {
     let tokens = TokenRegistry::load(&daemon.dir.path().join("state")).unwrap();
     let scopes = scopes.iter().copied().collect();
     let new =

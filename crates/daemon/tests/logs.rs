@@ -5,11 +5,6 @@
 
 #![expect(clippy::unwrap_used, reason = "a helper of a test fails like the test itself")]
 
-#[path = "it/support.rs"]
-#[allow(dead_code, reason = "the other test program uses the rest")]
-#[expect(clippy::disallowed_methods, reason = "a test's tasks end with its runtime")]
-mod support;
-
 #[path = "it/capture.rs"]
 mod capture;
 
@@ -20,8 +15,9 @@ use tracing_subscriber::Layer;
 use tracing_subscriber::filter::Targets;
 use tracing_subscriber::layer::SubscriberExt;
 
+use bridle_test_support::daemon::TestDaemon;
+use bridle_test_support::frame_client::{CHECK, HEALTHY};
 use capture::Log;
-use support::{CHECK, Daemon, HEALTHY};
 
 /// Held by the test whose turn it is.
 static TURN: Mutex<()> = Mutex::const_new(());
@@ -42,7 +38,7 @@ async fn start(filter: &str) -> (Log, Guards) {
 }
 
 /// Sends good and bad messages with a word in them that nobody else says.
-async fn converse(daemon: &Daemon) {
+async fn converse(daemon: &TestDaemon) {
     let mut peer = daemon.peer().await;
     peer.ask("(:type :LOG :payload (:text \"hunter2\"))").await;
     peer.ask("(:type :LOG :payload (:text \"hunter2\" #<hunter2>").await;
@@ -55,7 +51,7 @@ async fn converse(daemon: &Daemon) {
 #[tokio::test]
 async fn connections_are_logged_and_payloads_are_not() {
     let (log, _guard) = start("debug,bridle::wire=off").await;
-    let daemon = Daemon::start().await;
+    let daemon = TestDaemon::start().await;
     converse(&daemon).await;
     daemon.stop().await.unwrap();
     let text = log.text();
@@ -68,7 +64,7 @@ async fn connections_are_logged_and_payloads_are_not() {
 #[tokio::test]
 async fn one_target_tells_of_every_message_and_never_its_text() {
     let (log, _guard) = start("bridle::wire=trace").await;
-    let daemon = Daemon::start().await;
+    let daemon = TestDaemon::start().await;
     converse(&daemon).await;
     let text = log.text();
     for line in [
@@ -86,7 +82,7 @@ async fn one_target_tells_of_every_message_and_never_its_text() {
 #[tokio::test]
 async fn secrets_are_never_logged() {
     let (log, _guard) = start("trace").await;
-    let daemon = Daemon::with(|config, _| {
+    let daemon = TestDaemon::with(|config, _| {
         config.hmac.enforce = true;
         config.hmac.keys =
             vec![HmacKey { id: "main".to_owned(), secret: b"open sesame, please".to_vec() }];

@@ -2,20 +2,15 @@
 
 #![expect(clippy::unwrap_used, reason = "a helper of a test fails like the test itself")]
 
-#[path = "it/support.rs"]
-#[allow(dead_code, reason = "the other test program uses the rest")]
-#[expect(clippy::disallowed_methods, reason = "a test's tasks end with its runtime")]
-mod support;
-
 use std::os::unix::fs::PermissionsExt as _;
 
+use bridle_test_support::daemon::TestDaemon;
 use rustix::fs::Mode;
-use support::Daemon;
 
 #[tokio::test]
 async fn every_file_of_the_state_folder_is_for_its_owner_alone() {
     rustix::process::umask(Mode::empty());
-    let daemon = Daemon::with(|config, dir| {
+    let daemon = TestDaemon::with(|config, dir| {
         std::fs::create_dir(dir.join("org")).unwrap();
         std::fs::write(dir.join("org/a.org"), "* One\n").unwrap();
         config.memex = Some(dir.join("org"));

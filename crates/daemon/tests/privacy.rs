@@ -7,19 +7,6 @@
 
 #![expect(clippy::unwrap_used, reason = "a helper of a test fails like the test itself")]
 
-#[path = "it/support.rs"]
-#[allow(dead_code, reason = "the other test program uses the rest")]
-#[expect(clippy::disallowed_methods, reason = "a test's tasks end with its runtime")]
-mod support;
-
-#[path = "it/http_client.rs"]
-#[allow(dead_code, reason = "the other test program uses the rest")]
-mod http_client;
-
-#[path = "it/http_valid.rs"]
-#[allow(dead_code, reason = "the other test program uses the rest")]
-mod http_valid;
-
 #[path = "privacy/asking.rs"]
 mod asking;
 #[path = "privacy/questions.rs"]
@@ -38,7 +25,10 @@ use bridle_sexp::{Value, read_one};
 use tempfile::TempDir;
 
 use asking::{Asked, Asker, Way};
-use support::{Daemon, Peer, guard, python_of_another_user};
+use bridle_test_support::daemon::TestDaemon;
+use bridle_test_support::frame_client::FrameClient;
+use bridle_test_support::hang_guard::guard;
+use bridle_test_support::other_user::python_of_another_user;
 use world::{Dice, Kind, World};
 
 /// Questions, unless told: some seconds.
@@ -111,8 +101,8 @@ async fn no_secret_comes_out_and_what_is_hidden_is_as_what_is_not_there() {
     let folder = TempDir::new().unwrap();
     let mut world = World::plant(folder.path(), &mut dice);
     let root = folder.path().to_owned();
-    let daemon = Daemon::with(|config, dir| {
-        http_client::on(config, dir);
+    let daemon = TestDaemon::with(|config, dir| {
+        bridle_test_support::http_client::on(config, dir);
         let script = dir.join("rules.script");
         std::fs::write(&script, questions::SCRIPT).unwrap();
         config.thinker = ThinkerChoice::Script(script);
@@ -206,7 +196,7 @@ fn check(world: &World, question: &str, name: &str, told: &Asked) {
 }
 
 /// What the owner did before: a change of a private file, and one that conflicts now; a snapshot; open questions.
-async fn owners_past(daemon: &Daemon, world: &mut World, dice: &mut Dice) {
+async fn owners_past(daemon: &TestDaemon, world: &mut World, dice: &mut Dice) {
     let mut owner = daemon.unix_peer().await;
     loop {
         let told = owner
@@ -258,7 +248,7 @@ async fn owners_past(daemon: &Daemon, world: &mut World, dice: &mut Dice) {
 }
 
 /// Reads until something is said.
-async fn until(peer: &mut Peer, word: &str) -> String {
+async fn until(peer: &mut FrameClient, word: &str) -> String {
     loop {
         let frame = peer.frame().await.expect("a frame");
         if frame.contains(word) {
@@ -268,7 +258,7 @@ async fn until(peer: &mut Peer, word: &str) -> String {
 }
 
 /// The name of the next question of the guard.
-async fn approval(peer: &mut Peer) -> String {
+async fn approval(peer: &mut FrameClient) -> String {
     loop {
         let frame = until(peer, ":approve").await;
         let value = read_one(&frame).unwrap().root().to_value();
@@ -279,7 +269,7 @@ async fn approval(peer: &mut Peer) -> String {
 }
 
 /// The owner finds what is private, and others find what is not: the questions are good ones.
-async fn controls(daemon: &Daemon, world: &World) {
+async fn controls(daemon: &TestDaemon, world: &World) {
     let ask = |word: &str| {
         format!(
             "(:type :REQUEST :id 1 :target :context :payload (:action :query :text \"{word}\"))"

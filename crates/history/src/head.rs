@@ -11,7 +11,7 @@ use bridle_wire::time::rfc3339;
 use super::{HistoryError, RecordHistory};
 
 /// Purpose of a signature of a head: no other text is signed with this word.
-const PURPOSE: &str = "bridle log head";
+const SIGNATURE_PURPOSE: &str = "bridle log head";
 
 /// Largest file that is read as a kept head, in bytes: a line has about 200.
 pub const MAX_HEAD_FILE: u64 = 4096;
@@ -59,7 +59,7 @@ impl KeptHead {
     /// [`HistoryError::HeadNotSigned`] when that is another key, or nobody.
     pub fn check_signature(&self, key: &SigningKey) -> Result<(), HistoryError> {
         let signature = self.signature.as_deref().unwrap_or_default();
-        if key.has_signed_text(PURPOSE, &self.text, signature) {
+        if key.has_signed_text(SIGNATURE_PURPOSE, &self.text, signature) {
             return Ok(());
         }
         Err(HistoryError::HeadNotSigned)
@@ -84,7 +84,7 @@ impl RecordHistory {
         let at = self.source.record(head.number)?.map(|record| rfc3339(record.at));
         let mut text = text_of(head, at.as_deref());
         if let Some(key) = key {
-            let signature = key.sign_text(PURPOSE, &text);
+            let signature = key.sign_text(SIGNATURE_PURPOSE, &text);
             text.truncate(text.len() - 1);
             text.push_str(&format!(" :signature \"{signature}\")"));
         }

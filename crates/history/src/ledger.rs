@@ -8,7 +8,7 @@ use bridle_sexp::Value;
 use std::collections::HashMap;
 
 use super::record_source::{kind_of, of_kinds};
-use super::{HistoryError, PAGE, RecordHistory, record_body};
+use super::{HistoryError, PAGE_RECORDS, RecordHistory, record_body};
 
 /// Kinds of records that the ledger is made of.
 const LEDGER_KINDS: [RecordKind; 4] =
@@ -76,7 +76,7 @@ impl RecordHistory {
         let mut ledger = EffectLedger::default();
         let mut after = RecordNumber(0);
         loop {
-            let page = self.source.records(after, &filter, PAGE)?;
+            let page = self.source.records(after, &filter, PAGE_RECORDS)?;
             let Some(last) = page.last() else { return Ok(ledger.entries) };
             after = last.number;
             page.iter().for_each(|record| ledger.take(record));

@@ -44,7 +44,7 @@ pub use error::HistoryError;
 use record_source::RecordSource;
 
 /// Records read at a time: a page of small ones fits a cache, and one commit is rarely larger.
-const PAGE: usize = 512;
+const PAGE_RECORDS: usize = 512;
 
 /// The record of a state directory, open for reading.
 pub struct RecordHistory {
@@ -125,7 +125,7 @@ impl RecordHistory {
     ) -> Result<(), HistoryError> {
         let mut after = 0;
         loop {
-            let page = self.page(after, wanted, PAGE)?;
+            let page = self.page(after, wanted, PAGE_RECORDS)?;
             let Some(last) = page.last() else { return Ok(()) };
             after = last.number.0;
             page.into_iter().try_for_each(&mut visit)?;

@@ -12,13 +12,13 @@ use std::path::{Path, PathBuf};
 
 use super::list::{RecordFormat, write_record, write_start};
 use super::record_source::kind_of;
-use super::{HistoryError, PAGE, RecordHistory, RecordSelection};
+use super::{HistoryError, PAGE_RECORDS, RecordHistory, RecordSelection};
 
 /// Bytes read at a time while the last line is looked for, from the end.
-const STEP: u64 = 64 << 10;
+const READ_STEP_BYTES: u64 = 64 << 10;
 
 /// Longest line looked for, in bytes: four times the largest message, for escapes.
-const MAX_LINE: u64 = 256 << 20;
+const MAX_LINE_BYTES: u64 = 256 << 20;
 
 /// A copy that is being kept.
 #[derive(Debug)]
@@ -75,7 +75,7 @@ impl RecordMirror {
     /// # Errors
     /// The record cannot be read, or the file cannot be written.
     pub fn catch_up(&mut self, history: &RecordHistory) -> Result<usize, HistoryError> {
-        let page = history.page(self.last, &RecordSelection::default(), PAGE)?;
+        let page = history.page(self.last, &RecordSelection::default(), PAGE_RECORDS)?;
         let Some(end) = page.last() else { return Ok(0) };
         let mut text = String::new();
         for record in &page {
@@ -91,7 +91,7 @@ impl RecordMirror {
 }
 
 /// Beginning of every line.
-const START: &str = "(:number ";
+const LINE_START: &str = "(:number ";
 
 /// The end of a file.
 struct MirrorEnd {
@@ -115,14 +115,14 @@ impl MirrorEnd {
                 Some(String::from_utf8_lossy(&piece(file, start, end)?).into_owned())
             }
         };
-        let rest = piece(file, size, whole.min(size + START.len() as u64))?;
+        let rest = piece(file, size, whole.min(size + LINE_START.len() as u64))?;
         Ok(MirrorEnd { line, size, rest })
     }
 }
 
 /// Whether this may be the beginning of a line that was never finished.
 fn is_begun(rest: &[u8]) -> bool {
-    START.as_bytes().starts_with(rest)
+    LINE_START.as_bytes().starts_with(rest)
 }
 
 fn piece(file: &mut File, start: u64, end: u64) -> io::Result<Vec<u8>> {
@@ -135,8 +135,8 @@ fn piece(file: &mut File, start: u64, end: u64) -> io::Result<Vec<u8>> {
 /// Place of the last newline before `end`.
 fn newline_before(file: &mut File, end: u64) -> io::Result<Option<u64>> {
     let mut high = end;
-    while high > 0 && end - high < MAX_LINE {
-        let low = high.saturating_sub(STEP);
+    while high > 0 && end - high < MAX_LINE_BYTES {
+        let low = high.saturating_sub(READ_STEP_BYTES);
         let chunk = piece(file, low, high)?;
         if let Some(at) = chunk.iter().rposition(|&byte| byte == b'\n') {
             return Ok(Some(low + at as u64));
@@ -144,7 +144,7 @@ fn newline_before(file: &mut File, end: u64) -> io::Result<Option<u64>> {
         high = low;
     }
     if high > 0 {
-        return Err(io::Error::other(format!("no line end within {MAX_LINE} bytes")));
+        return Err(io::Error::other(format!("no line end within {MAX_LINE_BYTES} bytes")));
     }
     Ok(None)
 }
@@ -155,7 +155,7 @@ fn place_of(
     history: &RecordHistory,
 ) -> Result<Result<u64, &'static str>, HistoryError> {
     let number =
-        line.strip_prefix(START).and_then(|rest| rest.split(' ').next()?.parse::<u64>().ok());
+        line.strip_prefix(LINE_START).and_then(|rest| rest.split(' ').next()?.parse::<u64>().ok());
     let Some(number) = number else {
         return Ok(Err("its last line is no record"));
     };

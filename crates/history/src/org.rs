@@ -14,7 +14,8 @@ use text::OrgDocument;
 use trace::SessionTrace;
 
 /// Head of the document: Emacs must not guess the coding of text that anybody may have sent.
-const START: &str = "# -*- mode: org; coding: utf-8-unix -*-\n#+title: Record of bridle\n\n";
+const DOCUMENT_HEAD: &str =
+    "# -*- mode: org; coding: utf-8-unix -*-\n#+title: Record of bridle\n\n";
 
 impl RecordHistory {
     /// Writes the trace of one session, or of all.
@@ -30,7 +31,7 @@ impl RecordHistory {
             self.expect_session(name)?;
         }
         let rows = self.sessions()?;
-        out.write_all(START.as_bytes()).map_err(HistoryError::Output)?;
+        out.write_all(DOCUMENT_HEAD.as_bytes()).map_err(HistoryError::Output)?;
         let wanted = rows.iter().filter(|row| session.is_none_or(|name| &*row.name == name));
         for row in wanted {
             self.export_session(row, out)?;

@@ -11,10 +11,10 @@ use crate::record_source::{RecordSource, of_kinds};
 use crate::session_fold::parse;
 
 /// Sets of the past that are kept in memory. Sessions get the present one with their next event.
-const MAX_SETS: usize = 16;
+const MAX_CACHED_SETS: usize = 16;
 
 /// Records read at once while a set is looked for.
-const PAGE: usize = 64;
+const POLICY_PAGE_RECORDS: usize = 64;
 
 /// Sets of policies by their hash: from memory, or from the record.
 #[derive(Debug, Default)]
@@ -54,7 +54,7 @@ impl PolicySetCache {
     pub fn keep(&self, set: &Arc<GuardPolicies>) {
         let mut sets = self.lock();
         if sets.iter().all(|known| known.hash() != set.hash()) {
-            sets.truncate(MAX_SETS - 1);
+            sets.truncate(MAX_CACHED_SETS - 1);
             sets.insert(0, Arc::clone(set));
         }
     }
@@ -89,7 +89,7 @@ fn find_recorded(
     let filter = RecordFilter { session: Some(Box::default()), ..of_kinds([RecordKind::Policy]) };
     let mut after = RecordNumber(0);
     loop {
-        let page = reader.records(after, &filter, PAGE)?;
+        let page = reader.records(after, &filter, POLICY_PAGE_RECORDS)?;
         let Some(last) = page.last() else { return Ok(None) };
         after = last.number;
         let texts = page.iter().filter_map(|record| {

@@ -19,7 +19,7 @@ use bridle_sexp::Value;
 use super::{HistoryError, RecordHistory};
 
 /// Threads that judge, at most: one thread reads, and more of them would wait for it.
-const MAX_THREADS: usize = 4;
+const MAX_JUDGE_THREADS: usize = 4;
 
 /// Decisions that are handed to a thread at once, and their bytes: enough that handing over costs
 /// little, few enough that all threads have something to do.
@@ -91,7 +91,8 @@ impl RecordHistory {
         set: &GuardPolicies,
         last: usize,
     ) -> Result<RehearsalReport, HistoryError> {
-        let threads = thread::available_parallelism().map_or(1, NonZero::get).min(MAX_THREADS);
+        let threads =
+            thread::available_parallelism().map_or(1, NonZero::get).min(MAX_JUDGE_THREADS);
         let mut rehearsed = RehearsalReport::default();
         let read = thread::scope(|scope| -> Result<(), HistoryError> {
             let (mut hands, mut judges) = (Vec::new(), Vec::new());

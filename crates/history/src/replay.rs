@@ -74,7 +74,7 @@ impl RecordHistory {
             ReplayRun::new(range.from, HistoryFold { reader: &*self.source, sets: &sets });
         let mut after = 0;
         loop {
-            let page = self.page(after, &wanted, super::PAGE)?;
+            let page = self.page(after, &wanted, super::PAGE_RECORDS)?;
             let Some(last) = page.last() else { break };
             after = last.number.0;
             for record in &page {

@@ -4,24 +4,25 @@
 //! Called by `bridle why`. Records are followed by their causes and by the effects they name; what is
 //! not said in the record is not guessed.
 
-use bridle_host::policy_load::load_recorded;
-use bridle_loop::{
-    AnsweredBody, DEFAULT_POLICY, DecidedBody, GuardPolicies, IntentBody, OutcomeBody, PolicyBody,
-    PolicyHash, PolicySourceBody, RecordKind,
-};
-use bridle_record::{Record, RecordFilter, RecordNumber};
-use bridle_sexp::Value;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
+use bridle_host::policy_load::load_recorded;
+use bridle_loop::{
+    AnsweredBody, CheckResult, DEFAULT_POLICY, DecidedBody, GuardPolicies, IntentBody, OutcomeBody,
+    PolicyBody, PolicyHash, PolicySourceBody, RecordKind,
+};
+use bridle_record::{Record, RecordFilter, RecordNumber};
+use bridle_sexp::Value;
+
 use super::record_source::{kind_of, of_kinds};
-use super::{HistoryError, PAGE, RecordHistory, record_body};
+use super::{HistoryError, PAGE_RECORDS, RecordHistory, record_body};
 
 /// Most steps from a record to its cause that are followed: answers to answers end well before.
-const MAX_STEPS: u32 = 16;
+const MAX_CAUSE_STEPS: u32 = 16;
 
 /// Most records after a signal that are searched for its consequences: a turn is far shorter.
-const MAX_TURN: usize = 4_096;
+const MAX_TURN_RECORDS: usize = 4_096;
 
 /// Most forks back through which the policies of a session are looked for.
 const MAX_FORKS: u32 = 16;
@@ -95,7 +96,7 @@ impl RecordHistory {
         let record = record.ok_or(bridle_record::StoreError::NoRecord(RecordNumber(number)))?;
         let mut search =
             DecisionSearch { history: self, decisions: BTreeMap::new(), answers: BTreeMap::new() };
-        search.follow(&record, MAX_STEPS)?;
+        search.follow(&record, MAX_CAUSE_STEPS)?;
         let DecisionSearch { decisions, answers, .. } = search;
         let mut sets = PolicySetsByHash { history: self, known: HashMap::new() };
         let decisions = decisions.into_values().map(|record| sets.decided(&record));
@@ -134,8 +135,8 @@ impl DecisionSearch<'_> {
                     self.follow_cause(record, steps)?;
                 }
             }
-            RecordKind::Act => self.intent(record, |it| it.is_allowed(), steps)?,
-            RecordKind::Ask => self.intent(record, |it| it.is_asked(), steps)?,
+            RecordKind::Act => self.intent(record, CheckResult::Allow, steps)?,
+            RecordKind::Ask => self.intent(record, CheckResult::Ask, steps)?,
             RecordKind::Started | RecordKind::Acted => self.follow_origin(record, steps)?,
             RecordKind::Settled => {
                 self.follow_origin(record, steps)?;
@@ -205,7 +206,7 @@ impl DecisionSearch<'_> {
     fn intent(
         &mut self,
         record: &Record,
-        has_verdict: fn(&DecidedBody<'_>) -> bool,
+        verdict: CheckResult,
         steps: u32,
     ) -> Result<(), HistoryError> {
         let Some(cause) = record.cause else { return Ok(()) };
@@ -221,7 +222,9 @@ impl DecisionSearch<'_> {
         let is_it = |decided: &&Record| {
             let body = value(decided);
             let body = DecidedBody::read(&body);
-            has_verdict(&body) && body.payload == intent.payload && body.target == intent.target
+            body.has_verdict(verdict)
+                && body.payload == intent.payload
+                && body.target == intent.target
         };
         if let Some(decided) = between.iter().rev().find(is_it) {
             self.decisions.insert(decided.number.0, decided.clone());
@@ -258,7 +261,7 @@ impl DecisionSearch<'_> {
 
     /// Decisions that an event led to directly; how many.
     fn children(&mut self, record: &Record, event: RecordNumber) -> Result<usize, HistoryError> {
-        let after = self.history.next_of_session(&record.session, event.0, MAX_TURN)?;
+        let after = self.history.next_of_session(&record.session, event.0, MAX_TURN_RECORDS)?;
         let own = after.into_iter().take_while(|it| it.cause.is_some_and(|cause| cause >= event));
         let decided =
             own.filter(|it| kind_of(it) == Some(RecordKind::Decided) && it.cause == Some(event));
@@ -271,7 +274,9 @@ impl DecisionSearch<'_> {
     /// Everything that followed from a signal, to the end of its turn.
     fn turn(&mut self, record: &Record) -> Result<(), HistoryError> {
         let mut family = BTreeSet::from([record.number]);
-        for it in self.history.next_of_session(&record.session, record.number.0, MAX_TURN)? {
+        for it in
+            self.history.next_of_session(&record.session, record.number.0, MAX_TURN_RECORDS)?
+        {
             if !it.cause.is_some_and(|cause| family.contains(&cause)) {
                 continue;
             }
@@ -303,7 +308,7 @@ impl RecordHistory {
         };
         let (mut all, mut after) = (Vec::new(), after);
         loop {
-            let page = self.source.records(RecordNumber(after), &filter, PAGE)?;
+            let page = self.source.records(RecordNumber(after), &filter, PAGE_RECORDS)?;
             let Some(last) = page.last() else { return Ok(all) };
             after = last.number.0;
             all.extend(page);
@@ -351,7 +356,7 @@ impl RecordHistory {
             RecordFilter { session: Some(Box::default()), ..of_kinds([RecordKind::Policy]) };
         let mut after = RecordNumber(0);
         loop {
-            let page = self.source.records(after, &filter, PAGE)?;
+            let page = self.source.records(after, &filter, PAGE_RECORDS)?;
             let Some(last) = page.last() else { return Ok(None) };
             after = last.number;
             for body in page.iter().map(value) {

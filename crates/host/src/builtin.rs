@@ -192,7 +192,7 @@ fn help(context: &SignalContext, others: ProseAnswerer) -> String {
     let widest = commands.iter().map(width).max().unwrap_or_default();
     let lines = commands.map(|command| {
         let [name, session, rest, what] = command;
-        let blanks = BLANKS.get(..widest + 2 - width(&command)).unwrap_or("  ");
+        let blanks = PADDING_BLANKS.get(..widest + 2 - width(&command)).unwrap_or("  ");
         [name, session, rest, blanks, what]
     });
     // In pieces, put together once: this is what people ask first, and to lay it out with formats took
@@ -242,7 +242,7 @@ its rules are written. Thinkers that use a language model are not part of this v
 );
 
 /// Blanks between two columns: more than the longest name of a session is wide.
-const BLANKS: &str = match std::str::from_utf8(&[b' '; 96]) {
+const PADDING_BLANKS: &str = match std::str::from_utf8(&[b' '; 96]) {
     Ok(blanks) => blanks,
     Err(_) => "  ",
 };

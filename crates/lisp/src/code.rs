@@ -60,6 +60,9 @@ pub(crate) enum Instruction {
     Car(Register, Register),
     Cdr(Register, Register),
     Cons(Register, Register, Register),
+    /// Assign a half of a cons: cons, value.
+    SetCar(Register, Register),
+    SetCdr(Register, Register),
     Not(Register, Register),
     /// Element of a vector or string: destination, vector, index.
     Element(Register, Register, Register),

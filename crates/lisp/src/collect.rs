@@ -33,7 +33,7 @@ impl CollectionMarks {
             }
             match heap.object(word) {
                 HeapObject::Vector(words, _) => {
-                    words.iter().for_each(|word| self.note(heap, *word))
+                    words.iter().for_each(|word| self.note(heap, *word));
                 }
                 HeapObject::Structure(_, words) | HeapObject::Closure(_, words) => {
                     words.iter().for_each(|word| self.note(heap, *word));

@@ -65,6 +65,8 @@ pub(crate) enum InlineOperation {
     Car,
     Cdr,
     Cons,
+    SetCar,
+    SetCdr,
     Element,
 }
 

@@ -6,6 +6,7 @@ use crate::heap::{Heap, HeapObject};
 use crate::machine::Machine;
 use crate::number::arithmetic::compare_numbers;
 use crate::table::TableTest;
+use crate::text::LispText;
 use crate::trap::{LimitKind, StepResult, limit};
 use crate::value::{Word, tag};
 
@@ -37,6 +38,12 @@ impl Machine {
     }
 
     fn is_same(&mut self, one: Word, two: Word, is_loose: bool) -> StepResult<bool> {
+        if one == two {
+            return Ok(true);
+        }
+        if !(is_loose || one.is_cons() && two.is_cons()) {
+            return self.is_same_atom(one, two, false, &mut Vec::new());
+        }
         let mut pending = vec![(one, two)];
         let mut steps = 0_usize;
         while let Some((mut one, mut two)) = pending.pop() {
@@ -125,6 +132,7 @@ impl Machine {
         match test {
             TableTest::Eq => Ok(mix(self.seed, word.0)),
             TableTest::Eql if !word.is_object() => Ok(mix(self.seed, word.0)),
+            TableTest::Equal if !word.is_object() && !word.is_cons() => Ok(mix(self.seed, word.0)),
             _ => self.deep_hash(word, test),
         }
     }
@@ -154,30 +162,7 @@ impl Machine {
             match self.heap.get(word) {
                 Some(HeapObject::Text(text, _)) if is_deep => {
                     work += text.len() / 32;
-                    hash = mix(hash, text.len() as u64);
-                    match text {
-                        crate::text::LispText::Narrow(bytes) => {
-                            for chunk in bytes.chunks(8) {
-                                let mut eight = [0; 8];
-                                eight[..chunk.len()].copy_from_slice(chunk);
-                                hash = mix(hash, u64::from_le_bytes(eight));
-                            }
-                        }
-                        // Wide texts may hold ASCII alone after an assignment: as if narrow.
-                        crate::text::LispText::Wide(characters)
-                            if characters.iter().all(char::is_ascii) =>
-                        {
-                            let bytes: Vec<u8> = characters.iter().map(|c| *c as u8).collect();
-                            for chunk in bytes.chunks(8) {
-                                let mut eight = [0; 8];
-                                eight[..chunk.len()].copy_from_slice(chunk);
-                                hash = mix(hash, u64::from_le_bytes(eight));
-                            }
-                        }
-                        crate::text::LispText::Wide(characters) => {
-                            characters.iter().for_each(|c| hash = mix(hash, *c as u64));
-                        }
-                    }
+                    hash = text_hash(hash, text);
                 }
                 Some(HeapObject::Double(number)) => hash = mix(hash, number.to_bits()),
                 Some(HeapObject::Big(number)) => {
@@ -219,14 +204,40 @@ impl Machine {
         true
     }
 
+    /// Value of a key whose word says all about it: a small integer, symbol or character, or anything in a
+    /// table that compares words. `None` for other keys and for what is no table.
+    #[inline]
+    pub(crate) fn find_plain(&self, table: Word, key: Word) -> Option<Option<Word>> {
+        let table = self.heap.table(table)?;
+        if !is_plain_key(table.test, key) {
+            return None;
+        }
+        let slot = table.find(mix(self.seed, key.0), |other| other == key);
+        Some(slot.map(|slot| table.value(slot)))
+    }
+
     /// Slot of a key in a hash table.
     pub(crate) fn find_key(&mut self, table: Word, key: Word) -> StepResult<(u64, Option<usize>)> {
         let Some(test) = self.heap.table(table).map(|table| table.test) else {
             return Err(self.type_error(table, crate::symbols::well_known::HASH_TABLE));
         };
+        if test == TableTest::Equal
+            && let Some(text) = self.heap.text(key)
+        {
+            // The most common key of all: one text, compared at once.
+            let hash = text_hash(self.seed, text);
+            let is_same = |other: Word| other == key || self.heap.text(other) == Some(text);
+            let slot = self.heap.table(table).and_then(|table| table.find(hash, is_same));
+            let steps = text.len() / 16 + 1;
+            self.charge(steps)?;
+            return Ok((hash, slot));
+        }
         let hash = self.hash(key, test)?;
         let Some(found) = self.heap.table(table) else { return Ok((hash, None)) };
         match test {
+            TableTest::Equal if !key.is_cons() && !key.is_object() => {
+                Ok((hash, found.find(hash, |other| other == key)))
+            }
             TableTest::Eq => Ok((hash, found.find(hash, |other| other == key))),
             TableTest::Eql => Ok((hash, found.find(hash, |other| is_eql(&self.heap, other, key)))),
             _ => {
@@ -255,7 +266,16 @@ impl Machine {
     }
 
     pub(crate) fn put(&mut self, table: Word, key: Word, value: Word) -> StepResult<()> {
-        let (hash, slot) = self.find_key(table, key)?;
+        let seed = self.seed;
+        let is_plain = self.heap.table(table).is_some_and(|found| is_plain_key(found.test, key));
+        let plain = if is_plain { self.heap.table_mut(table) } else { None };
+        let (hash, slot) = match plain {
+            Some(found) => {
+                let hash = mix(seed, key.0);
+                (hash, found.find(hash, |other| other == key))
+            }
+            None => self.find_key(table, key)?,
+        };
         let Some(found) = self.heap.table_mut(table) else { return Ok(()) };
         let grown = match slot {
             Some(slot) => {
@@ -272,6 +292,39 @@ impl Machine {
 /// Case folded as `char-equal` does.
 pub(crate) fn fold(character: char) -> char {
     crate::native::characters::downcase(character)
+}
+
+/// Whether equal keys have equal words in a table of this kind.
+#[inline]
+const fn is_plain_key(test: TableTest, key: Word) -> bool {
+    match test {
+        TableTest::Eq => true,
+        TableTest::Eql => !key.is_object(),
+        TableTest::Equal => !key.is_object() && !key.is_cons(),
+        TableTest::Equalp => false,
+    }
+}
+
+/// Mixes a text into a hash. A wide text may hold ASCII alone after an assignment: it counts as a narrow one.
+fn text_hash(seed: u64, text: &LispText) -> u64 {
+    let eight_bytes = |hash: u64, chunk: &[u8]| {
+        let mut eight = [0; 8];
+        eight[..chunk.len()].copy_from_slice(chunk);
+        mix(hash, u64::from_le_bytes(eight))
+    };
+    let hash = mix(seed, text.len() as u64);
+    match text {
+        // Most keys are short: as one chunk below, without a copy.
+        LispText::Narrow(bytes) if (1..=8).contains(&bytes.len()) => {
+            mix(hash, bytes.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte)))
+        }
+        LispText::Narrow(bytes) => bytes.chunks(8).fold(hash, eight_bytes),
+        LispText::Wide(characters) if characters.iter().all(char::is_ascii) => {
+            let bytes: Vec<u8> = characters.iter().map(|c| *c as u8).collect();
+            bytes.chunks(8).fold(hash, eight_bytes)
+        }
+        LispText::Wide(characters) => characters.iter().fold(hash, |hash, c| mix(hash, *c as u64)),
+    }
 }
 
 /// Mixes a word into a hash.

@@ -278,6 +278,10 @@ impl Machine {
     /// Returns several values; the first is the result of the native function.
     pub(crate) fn return_values(&mut self, values: &[Word]) -> Word {
         self.value_count = values.len();
+        if let ([one, two], [first, second, ..]) = (values, self.values.as_mut_slice()) {
+            (*first, *second) = (*one, *two);
+            return *one;
+        }
         if values.len() != 1 {
             self.values.clear();
             self.values.extend_from_slice(values);

@@ -137,7 +137,7 @@ impl Machine {
                 PrintStep::Rest(rest, count, depth) => {
                     if rest.is_nil() {
                         out.push(')');
-                    } else if style.length.is_some_and(|length| count >= length) {
+                    } else if rest.is_cons() && style.length.is_some_and(|length| count >= length) {
                         out.push_str(" ...)");
                     } else if rest.is_cons() {
                         out.push(' ');

@@ -52,7 +52,9 @@ pub(crate) struct FormReader<'t> {
     position: usize,
     place: SourcePlace,
     depth: usize,
-    /// Where the last token has its first colon that is not escaped.
+    /// Backquotes around the form that is read, less the commas.
+    backquotes: usize,
+    /// Position of the first colon of the last token that is not escaped.
     colon: Option<usize>,
     reading: SourceTrust,
     /// Places of conses, by their payload.
@@ -66,7 +68,16 @@ fn is_delimiter(character: char) -> bool {
 impl<'t> FormReader<'t> {
     pub(crate) fn new(text: &'t [char], reading: SourceTrust) -> Self {
         let place = SourcePlace { line: 1, column: 1 };
-        Self { text, position: 0, place, depth: 0, colon: None, reading, places: HashMap::new() }
+        Self {
+            text,
+            position: 0,
+            place,
+            depth: 0,
+            backquotes: 0,
+            colon: None,
+            reading,
+            places: HashMap::new(),
+        }
     }
 
     pub(crate) fn position(&self) -> usize {
@@ -173,7 +184,12 @@ impl<'t> FormReader<'t> {
             }
             ')' => self.syntax("unmatched close parenthesis"),
             '\'' => self.wrapped(machine, place, well_known::QUOTE),
-            '`' => self.wrapped(machine, place, well_known::BACKQUOTE),
+            '`' => {
+                self.backquotes += 1;
+                let form = self.wrapped(machine, place, well_known::BACKQUOTE);
+                self.backquotes -= 1;
+                form
+            }
             ',' => self.comma(machine, place),
             '"' => {
                 self.next();
@@ -202,13 +218,21 @@ impl<'t> FormReader<'t> {
     }
 
     fn comma(&mut self, machine: &mut Machine, place: SourcePlace) -> ReadOutcome<Word> {
+        if self.backquotes == 0 {
+            return self.syntax("a comma that is not inside a backquote");
+        }
         let symbol = match self.text.get(self.position + 1) {
             Some('@') => well_known::COMMA_AT,
             Some('.') => well_known::COMMA_DOT,
-            _ => return self.wrapped(machine, place, well_known::COMMA),
+            _ => well_known::COMMA,
         };
-        self.next();
-        self.wrapped(machine, place, symbol)
+        if symbol != well_known::COMMA {
+            self.next();
+        }
+        self.backquotes -= 1;
+        let form = self.wrapped(machine, place, symbol);
+        self.backquotes += 1;
+        form
     }
 
     /// Elements up to the closing parenthesis, and what follows a dot.

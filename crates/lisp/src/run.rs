@@ -9,20 +9,14 @@ mod unwind;
 use crate::code::{CodeTable, CompiledCode, Instruction};
 use crate::equality::is_eql;
 use crate::heap::HeapObject;
-use crate::machine::{ArgumentWindow, CallFrame, ExitMark, FrameRole, Machine, MarkKind};
+use crate::machine::{ArgumentWindow, CallFrame, FrameRole, Machine, MarkKind};
 use crate::symbols::well_known;
 use crate::trap::{LimitKind, StepResult, Trap, TrapKind, limit};
 use crate::types::condition;
 use crate::value::{NIL, UNBOUND, Word};
 
-use calls::trap_call;
-
-/// Function that is about to run.
-#[derive(Clone, Copy)]
-pub(super) enum ResolvedCallee {
-    Code(u32, Word),
-    Native(u32),
-}
+use calls::{ResolvedCallee, trap_call};
+use unwind::UnwindLanding;
 
 /// Instruction that runs next, and the registers it sees.
 #[derive(Clone, Copy)]
@@ -31,13 +25,6 @@ pub(super) struct CodePosition {
     pub(super) position: usize,
     pub(super) base: usize,
     pub(super) closure: Word,
-}
-
-/// Result of a way out that was looked for.
-pub(super) enum UnwindLanding {
-    At(CodePosition),
-    /// A cleanup runs first: the function is to be called.
-    Cleanup(CodePosition, Word),
 }
 
 impl Machine {
@@ -424,6 +411,20 @@ impl Machine {
                     let (car, cdr) = (get!(car), get!(cdr));
                     set!(to, self.heap.cons(car, cdr));
                 }
+                Instruction::SetCar(cons, from) => {
+                    let (cons, value) = (get!(cons), get!(from));
+                    match self.heap.pair_mut(cons) {
+                        Some(pair) if cons.is_cons() => pair.car = value,
+                        _ => raise!(self.type_error(cons, well_known::CONS)),
+                    }
+                }
+                Instruction::SetCdr(cons, from) => {
+                    let (cons, value) = (get!(cons), get!(from));
+                    match self.heap.pair_mut(cons) {
+                        Some(pair) if cons.is_cons() => pair.cdr = value,
+                        _ => raise!(self.type_error(cons, well_known::CONS)),
+                    }
+                }
                 Instruction::Not(to, from) => set!(to, Word::truth(get!(from).is_nil())),
                 Instruction::Element(to, vector, index) => {
                     let (vector, index) = (get!(vector), get!(index));
@@ -552,40 +553,12 @@ impl Machine {
                         Instruction::MarkBlock(..) => MarkKind::Block,
                         _ => MarkKind::Catch,
                     };
-                    if self.marks.len() > self.limits.depth {
-                        return Err(limit(LimitKind::Depth));
-                    }
-                    let word = get!(word);
-                    self.marks.push(ExitMark {
-                        kind,
-                        word,
-                        closure,
-                        frames: self.frames.len() as u32,
-                        code: number,
-                        base: base as u32,
-                        bindings: self.bindings.len() as u32,
-                        unwinds: self.unwinds.len() as u32,
-                        target,
-                        register,
-                    });
+                    let cursor = CodePosition { code: number, position: 0, base, closure };
+                    self.push_mark(kind, get!(word), cursor, (target, register))?;
                 }
                 Instruction::MarkCleanup(function) => {
-                    if self.marks.len() > self.limits.depth {
-                        return Err(limit(LimitKind::Depth));
-                    }
-                    let word = get!(function);
-                    self.marks.push(ExitMark {
-                        kind: MarkKind::Cleanup,
-                        word,
-                        closure,
-                        frames: self.frames.len() as u32,
-                        code: number,
-                        base: base as u32,
-                        bindings: self.bindings.len() as u32,
-                        unwinds: self.unwinds.len() as u32,
-                        target: 0,
-                        register: 0,
-                    });
+                    let cursor = CodePosition { code: number, position: 0, base, closure };
+                    self.push_mark(MarkKind::Cleanup, get!(function), cursor, (0, 0))?;
                 }
                 Instruction::PopMark => {
                     self.marks.pop();
@@ -616,26 +589,5 @@ impl Machine {
                 }
             }
         }
-    }
-
-    #[inline]
-    fn captured(&self, closure: Word, index: u16) -> Word {
-        match self.heap.object(closure) {
-            HeapObject::Closure(_, captured) => captured[index as usize],
-            _ => NIL,
-        }
-    }
-
-    fn make_closure(&mut self, codes: &CodeTable, made: u32, base: usize, closure: Word) -> Word {
-        use crate::code::CaptureSource;
-        let captures = &codes.get(made).captures;
-        let captured: Box<[Word]> = captures
-            .iter()
-            .map(|capture| match capture {
-                CaptureSource::Register(register) => self.registers[base + *register as usize],
-                CaptureSource::Captured(index) => self.captured(closure, *index),
-            })
-            .collect();
-        self.heap.allocate(HeapObject::Closure(made, captured))
     }
 }

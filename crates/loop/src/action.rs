@@ -194,7 +194,7 @@ pub enum RiskLevel {
 }
 
 /// The longest name of a schedule, in bytes: it is a label, not a text.
-const MAX_SCHEDULE_NAME: usize = 128;
+const MAX_SCHEDULE_NAME_BYTES: usize = 128;
 
 /// Flaw of a payload that is no action; the text goes back to whoever proposed it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -437,7 +437,7 @@ impl ScheduleRequest {
         let fault =
             |key, expected| Err(InvalidAction::Argument { action: "schedule", key, expected });
         let name = text(payload, "schedule", "name")?;
-        if name.is_empty() || name.len() > MAX_SCHEDULE_NAME {
+        if name.is_empty() || name.len() > MAX_SCHEDULE_NAME_BYTES {
             return fault("name", "a string of 1 to 128 bytes");
         }
         let milliseconds = |key| payload.get(key).and_then(Value::as_i64).filter(|ms| *ms >= 0);

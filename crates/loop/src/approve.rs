@@ -27,10 +27,10 @@ use crate::state::{
 };
 
 /// Most ended questions that are remembered: those who answer later are told how it ended.
-const MAX_RESOLVED: usize = 64;
+const MAX_RESOLVED_QUESTIONS: usize = 64;
 
 /// Most listeners to the outcome of one question; all others see it in the stream.
-const MAX_TOLD: usize = 16;
+const MAX_OUTCOME_LISTENERS: usize = 16;
 
 /// Asks somebody, or joins the open question that asks the same.
 pub(crate) fn ask(
@@ -58,7 +58,7 @@ pub(crate) fn ask(
         turn.pending.push(id);
     }
     let to = turn.seq.map(|_| act::addressee(&turn.signal));
-    if open.tell.len() < MAX_TOLD && !open.tell.contains(&to) {
+    if open.tell.len() < MAX_OUTCOME_LISTENERS && !open.tell.contains(&to) {
         open.tell.push(to);
     }
 }
@@ -361,7 +361,7 @@ fn resolved(
     by: Option<&str>,
 ) {
     state.resolved.push_back(ResolvedApproval { approval, how, by: by.map(Into::into) });
-    while state.resolved.len() > MAX_RESOLVED {
+    while state.resolved.len() > MAX_RESOLVED_QUESTIONS {
         state.resolved.pop_front();
     }
 }

@@ -21,7 +21,7 @@ use crate::state::SessionState;
 const SPAN_MS: i64 = 5 * 60 * 1_000;
 
 /// Spans that count: an hour, and the one that has just begun.
-const SPANS: i64 = 13;
+const SPANS_PER_HOUR: i64 = 13;
 
 /// Askers of a session that are counted one by one; further ones share a count.
 const MAX_ASKERS: usize = 64;
@@ -232,7 +232,7 @@ fn add(window: &mut Window, now: UnixMillis) {
 
 /// The last span that no longer counts.
 fn first(now: UnixMillis) -> i64 {
-    now.0.div_euclid(SPAN_MS).saturating_sub(SPANS)
+    now.0.div_euclid(SPAN_MS).saturating_sub(SPANS_PER_HOUR)
 }
 
 fn recent(window: &Window, now: UnixMillis) -> i64 {

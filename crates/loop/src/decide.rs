@@ -35,10 +35,10 @@ pub(crate) const ASKER: &str = "asker";
 const SYSTEM: &str = "system";
 
 /// Most targets that a refusal lists.
-const MAX_LISTED: usize = 32;
+const MAX_LISTED_TARGETS: usize = 32;
 
 /// The longest name of a target or an action, in bytes: rulings are kept, and name both.
-const MAX_NAME: usize = 64;
+const MAX_SHOWN_NAME_BYTES: usize = 64;
 
 /// Decision about one proposal, and its consequence.
 pub(crate) struct JudgedProposal {
@@ -289,7 +289,7 @@ fn why_not(action: &Action, found: &PolicyFinding) -> String {
 }
 
 fn is_short(name: &KeywordName) -> bool {
-    name.as_str().len() <= MAX_NAME
+    name.as_str().len() <= MAX_SHOWN_NAME_BYTES
 }
 
 /// A refusal: its code and its reason.
@@ -410,7 +410,7 @@ impl DecisionCase<'_> {
             return Err((RefusalCode::Refused, reason));
         }
         if !self.action.iter().chain(&self.target).all(is_short) {
-            let reason = format!("a longer name than {MAX_NAME} bytes");
+            let reason = format!("a longer name than {MAX_SHOWN_NAME_BYTES} bytes");
             return Err((RefusalCode::Refused, reason));
         }
         Ok(())
@@ -446,8 +446,8 @@ impl DecisionCase<'_> {
         names.push(SYSTEM);
         names.sort_unstable();
         names.dedup();
-        let more = names.len().saturating_sub(MAX_LISTED);
-        names.truncate(MAX_LISTED);
+        let more = names.len().saturating_sub(MAX_LISTED_TARGETS);
+        names.truncate(MAX_LISTED_TARGETS);
         let listed = names.join("`, `");
         let and_more = if more > 0 { format!(" and {more} more") } else { String::new() };
         format!("no target `{wanted}`, expected one of `{listed}`{and_more}")

@@ -22,7 +22,7 @@ use crate::state::{QueuedSignal, RunningTurn, SessionState};
 const MEMORY: &str = "memory";
 
 /// Files that an answer names: the record has all of them.
-const MAX_NAMED: usize = 16;
+const MAX_NAMED_CHANGES: usize = 16;
 
 /// Sees to it that what a failed turn changed is looked at next.
 pub(crate) fn follow(state: &mut SessionState, turn: &RunningTurn, reason: TurnEnd) {
@@ -145,7 +145,7 @@ fn files(turn: &RunningTurn) -> Vec<&str> {
         let Outcome::Done(result) = &deed.outcome else { continue };
         let named = result.get("files").and_then(Value::elements).unwrap_or_default();
         for file in named.iter().filter_map(Value::as_str) {
-            if !files.contains(&file) && files.len() < MAX_NAMED {
+            if !files.contains(&file) && files.len() < MAX_NAMED_CHANGES {
                 files.push(file);
             }
         }

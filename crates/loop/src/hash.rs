@@ -15,7 +15,7 @@ use crate::plist_codec::{FieldSink, PlistText, UnreadableValue, text};
 use crate::value_size::weight;
 
 /// Room for target, place and keys, in bytes.
-const USUAL_AROUND: usize = 96;
+const USUAL_FRAME_BYTES: usize = 96;
 
 /// Gives a hash its type.
 macro_rules! hash {
@@ -67,7 +67,7 @@ impl ActionHash {
         place: ActuatorLocation,
         payload: &Value,
     ) -> Self {
-        let text = PlistText::with_room(USUAL_AROUND + weight(payload))
+        let text = PlistText::with_room(USUAL_FRAME_BYTES + weight(payload))
             .put_word("target", target.as_str())
             .put_word("place", place.word())
             .put_value("payload", payload);

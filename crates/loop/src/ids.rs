@@ -10,7 +10,7 @@ use std::sync::Arc;
 use bridle_sexp::{Keyword, Value};
 
 /// The longest name of a session, in bytes: it becomes part of file names and of request ids.
-const MAX_SESSION_BYTES: usize = 64;
+const MAX_SESSION_NAME_BYTES: usize = 64;
 
 /// The name of a session: 1 to 64 ASCII letters, digits, `.`, `_` and `-`. Shared, because every
 /// context and every decision has it.
@@ -21,7 +21,7 @@ pub struct SessionId(Arc<str>);
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidSessionName {
     /// Empty, or longer than it may be.
-    #[error("a session's name of {0} bytes, expected 1 to {MAX_SESSION_BYTES}")]
+    #[error("a session's name of {0} bytes, expected 1 to {MAX_SESSION_NAME_BYTES}")]
     Length(usize),
     /// A character outside of the few that are allowed.
     #[error("`{0}` in a session's name, expected letters, digits, `.`, `_` or `-`")]
@@ -34,7 +34,7 @@ impl SessionId {
     /// # Errors
     /// When its length or a character is not allowed.
     pub fn parse(name: &str) -> Result<Self, InvalidSessionName> {
-        if name.is_empty() || name.len() > MAX_SESSION_BYTES {
+        if name.is_empty() || name.len() > MAX_SESSION_NAME_BYTES {
             return Err(InvalidSessionName::Length(name.len()));
         }
         let is_allowed = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');

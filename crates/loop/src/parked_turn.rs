@@ -23,7 +23,7 @@ use crate::value_size::weight;
 pub(crate) const CONTINUE: &str = "continue";
 
 /// Turns that a session keeps; the oldest gives way, and is answered like one that is not known.
-const MAX_PARKED: usize = 8;
+const MAX_PARKED_TURNS: usize = 8;
 
 /// Weight in bytes of what was asked and done in a turn that is kept: a heavier one is not.
 const MAX_PARKED_BYTES: usize = 256 << 10;
@@ -58,7 +58,7 @@ pub(crate) fn park(state: &mut SessionState, turn: &RunningTurn) {
     let open = turn.pending.iter().filter_map(|id| state.questions.get(id));
     let Some(until) = open.map(|open| open.question.expires).max() else { return };
     state.parked.insert(seq, ParkedTurn { turn: turn.clone(), until });
-    while state.parked.len() > MAX_PARKED {
+    while state.parked.len() > MAX_PARKED_TURNS {
         state.parked.pop_first();
     }
 }

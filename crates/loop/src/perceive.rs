@@ -66,7 +66,7 @@ pub(crate) fn signal(state: &mut SessionState, signal: Arc<Signal>, out: &mut Ef
             Some(SensorClass::Interrupt) => interrupt(state, seq, &signal, out),
             Some(SensorClass::ToolReport) => noted(state, seq, &signal, out),
             Some(SensorClass::Prompt | SensorClass::Command | SensorClass::Other) => {
-                wait(state, seq, signal, out)
+                wait(state, seq, signal, out);
             }
             None => {
                 let message = "an event needs a `:sensor`; what is to be done is asked for with a \

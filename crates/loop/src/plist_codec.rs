@@ -12,7 +12,7 @@ use bridle_sexp::{
 use crate::ids::{EffectId, KeywordName, SessionId, TurnId, UnixMillis};
 
 /// Values in one body of a record: a state may hold many messages, each as large as the wire allows.
-const MAX_ELEMENTS: usize = 64 * limits::DEFAULT_ELEMENTS;
+const MAX_BODY_ELEMENTS: usize = 64 * limits::DEFAULT_ELEMENTS;
 
 /// A recorded value that is not what this version writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -38,17 +38,17 @@ impl UnreadableValue {
 pub fn reader() -> Reader {
     Reader::new().limits(Limits {
         depth: limits::DEPTH_CEILING,
-        elements: MAX_ELEMENTS,
+        elements: MAX_BODY_ELEMENTS,
         ..Limits::default()
     })
 }
 
 /// Room for a text from the start, in bytes.
-const USUAL_TEXT: usize = 512;
+const USUAL_TEXT_BYTES: usize = 512;
 
 /// The canonical text of a value.
 pub(crate) fn printed(value: &Value) -> String {
-    let mut text = String::with_capacity(USUAL_TEXT);
+    let mut text = String::with_capacity(USUAL_TEXT_BYTES);
     print(value, Dialect::Lisp, &mut text);
     text
 }
@@ -133,11 +133,11 @@ pub(crate) struct PlistBuilder(Vec<Value>);
 
 /// Room for keys and values from the start: most plists have no more than eight keys, and growing
 /// step by step was one in thirty instructions of a prompt.
-const USUAL_VALUES: usize = 16;
+const USUAL_PLIST_VALUES: usize = 16;
 
 impl PlistBuilder {
     pub(crate) fn new() -> Self {
-        Self(Vec::with_capacity(USUAL_VALUES))
+        Self(Vec::with_capacity(USUAL_PLIST_VALUES))
     }
 
     pub(crate) fn done(self) -> Value {
@@ -202,7 +202,7 @@ pub(crate) struct PlistText {
 
 impl PlistText {
     pub(crate) fn new() -> Self {
-        Self::with_room(USUAL_TEXT)
+        Self::with_room(USUAL_TEXT_BYTES)
     }
 
     /// Begins a text with room for so many bytes: a text that grows is copied each time.

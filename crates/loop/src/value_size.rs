@@ -5,7 +5,7 @@
 use bridle_sexp::Value;
 
 /// Cost of a value beside its text, in bytes: its place in the list around it.
-const NODE: usize = 16;
+const NODE_BYTES: usize = 16;
 
 /// The bytes of a value, about.
 pub(crate) fn weight(value: &Value) -> usize {
@@ -58,5 +58,5 @@ fn own(value: &Value) -> usize {
         | Value::Int(_)
         | Value::Char(_) => 0,
     };
-    text.saturating_add(NODE)
+    text.saturating_add(NODE_BYTES)
 }

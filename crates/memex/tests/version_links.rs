@@ -10,7 +10,8 @@ use bridle_memex::{
 };
 use bridle_record::repair::repair;
 use bridle_record::{
-    ForgetRequest, NewSessionRow, RecordAppend, RecordNumber, RecordStore, StoreError, StoreOptions,
+    ForgetRequest, NewRecord, NewSessionRow, RecordAppend, RecordNumber, RecordStore, StoreError,
+    StoreOptions,
 };
 
 fn open(dir: &Path) -> RecordStore {
@@ -22,8 +23,13 @@ fn record_with_sessions(count: usize) -> Vec<u8> {
     let dir = tempfile::tempdir().unwrap();
     let mut store = open(dir.path());
     for at in 0..count {
-        let row = NewSessionRow { name: format!("s{at}").into(), owner: "me".into(), at: 1 };
-        store.commit(&[RecordAppend { session: Some(row), ..RecordAppend::default() }]).unwrap();
+        let name = format!("s{at}");
+        let append = RecordAppend {
+            session: Some(NewSessionRow { name: (&*name).into(), owner: "me".into(), at: 1 }),
+            drafts: vec![NewRecord::new(&name, "began", 1, "me", "(:owner \"me\")")],
+            ..RecordAppend::default()
+        };
+        store.commit(&[append]).unwrap();
     }
     drop(store);
     fs::read(dir.path().join("record.db")).unwrap()

@@ -23,6 +23,8 @@ use crate::forget::ForgetRequest;
 use crate::schema::{DROP_GUARD_TRIGGERS, GUARD_TRIGGERS};
 use crate::writer::{CommitBatch, RecordStore};
 
+pub use crate::compacted_span::COMPACTED;
+
 /// Kind of the daemon's record that vouches for those.
 pub const COMPACTION: &str = "compaction";
 

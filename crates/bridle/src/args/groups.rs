@@ -8,7 +8,10 @@ use super::Cli;
 const GROUPS: [(&str, &[&str]); 7] = [
     ("Start", &["up", "init", "health", "config"]),
     ("Talk", &["ask", "send", "tail"]),
-    ("Control what bridle does", &["approvals", "approve", "deny", "policy", "why", "effects"]),
+    (
+        "Control what bridle does",
+        &["approvals", "approve", "deny", "policy", "sandbox", "why", "effects"],
+    ),
     ("Your Org files", &["memory", "undo", "org"]),
     (
         "Sessions and the record",

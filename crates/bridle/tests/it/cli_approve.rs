@@ -1,7 +1,7 @@
 //! `bridle approvals`, `approve` and `deny`, against a daemon that follows a script: what is asked of it,
 //! what becomes of its answers, and what a grant writes.
 
-use std::io::{Read as _, Write as _};
+use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use crate::harness::Home;
 use crate::written::Written;
+use bridle_test_support::frame_client::read_frame_blocking;
 
 /// A daemon that answers one request a connection, each with the next answer; gives what it was asked.
 struct Fake {
@@ -29,7 +30,7 @@ impl Fake {
                     &mut stream,
                     "(:type :EVENT :payload (:action :handshake :version \"0.3.0\"))",
                 );
-                let asked = receive(&mut stream);
+                let asked = read_frame_blocking(&mut stream);
                 send(&mut stream, &format!("(:type :RESPONSE :id 1 :payload {payload})"));
                 asked
             };
@@ -45,15 +46,6 @@ impl Fake {
 
 fn send(stream: &mut UnixStream, text: &str) {
     stream.write_all(format!("{:06x}{text}", text.len()).as_bytes()).unwrap();
-}
-
-fn receive(stream: &mut UnixStream) -> String {
-    let mut header = [0; 6];
-    stream.read_exact(&mut header).unwrap();
-    let length = usize::from_str_radix(std::str::from_utf8(&header).unwrap(), 16).unwrap();
-    let mut payload = vec![0; length];
-    stream.read_exact(&mut payload).unwrap();
-    String::from_utf8(payload).unwrap()
 }
 
 const OPEN: &str = "(:status :success :action :approvals :approvals ((:approval \"work-1\" :session \
@@ -274,7 +266,7 @@ fn a_grant_that_is_killed_leaves_the_old_file_or_the_new_one() {
         let mut child = home.command(&args).spawn().unwrap();
         let (mut stream, _) = listener.accept().unwrap();
         send(&mut stream, "(:type :EVENT :payload (:action :handshake :version \"0.3.0\"))");
-        receive(&mut stream);
+        read_frame_blocking(&mut stream);
         send(&mut stream, &format!("(:type :RESPONSE :id 1 :payload {TAKEN})"));
         // The file is written now; when the connection for the installation comes, it has been.
         if delay == 11 {

@@ -5,7 +5,9 @@ use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout};
 
-use crate::harness::{Daemon, Done, Home};
+use bridle_test_support::server_process::ServerProcess;
+
+use crate::harness::{Done, Home};
 
 const RULES: &str = r#"
 (rule :when "talk" :stream ("one " "two " "three") :pace 20 :say "one two three")
@@ -21,7 +23,7 @@ const RULES: &str = r#"
 /// A home with a token, and a daemon that serves HTTP.
 struct Place {
     home: Home,
-    daemon: Daemon,
+    daemon: ServerProcess,
     token: String,
 }
 

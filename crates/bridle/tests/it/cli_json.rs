@@ -90,7 +90,7 @@ const RULES: &str = "
 const NOTES: &str = "* TODO Mend the roof :house:\n:PROPERTIES:\n:ID: roof-1\n:END:\nTiles\u{202e}\u{1b}[2J.\n* Garden\nRoses\u{200b}.\n";
 
 /// A daemon with sessions, a question, memory, tokens and a device; every command finds something.
-pub(crate) fn scene() -> (Home, crate::harness::Daemon) {
+pub(crate) fn scene() -> (Home, bridle_test_support::server_process::ServerProcess) {
     let home = Home::new();
     home.write("org/projects.org", NOTES);
     let (memex, socket) = (home.path("org"), home.path("b.sock"));

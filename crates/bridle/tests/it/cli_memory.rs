@@ -1,6 +1,8 @@
 //! `bridle memory` and `bridle undo`, with a daemon that looks after a folder.
 
-use crate::harness::{Daemon, Done, Home};
+use bridle_test_support::server_process::ServerProcess;
+
+use crate::harness::{Done, Home};
 
 const TEXT: &str = "* TODO Water the beds\nBefore noon.\n* Seeds\n";
 
@@ -284,7 +286,7 @@ fn a_daemon_is_found_by_its_state_directory() {
     home.write("memex/garden.org", TEXT);
     let (state, folder) = (home.path("elsewhere"), home.path("memex"));
     let up = ["up", "--tcp", "off", "--http", "off", "--log", "error", "--state", &state];
-    let _daemon = Daemon::start(&mut home.command(&up));
+    let _daemon = ServerProcess::start(&mut home.command(&up));
     let taken = home.run(&["init", &folder, "--yes", "--state", &state]);
     assert!(taken.stdout.ends_with("the running daemon now uses it\n"), "{taken:?}");
 }

@@ -139,7 +139,8 @@ fn the_environment_of_the_old_peers_serves_both_sides() {
         ("HARNESS_PROTOCOL_HMAC_SECRET", "a secret of many bytes"),
     ];
     let args = ["up", "--tcp", "127.0.0.1:0", "--unix", "off", "--log", "trace"];
-    let daemon = crate::harness::Daemon::start(home.command(&args).envs(env));
+    let daemon =
+        bridle_test_support::server_process::ServerProcess::start(home.command(&args).envs(env));
     let tcp = daemon.tcp();
     finish(home.command(&["send", CHECK, "--addr", &tcp]).envs(env), b"").prints(HEALTHY);
     daemon.signal("TERM");
@@ -152,7 +153,8 @@ fn the_environment_of_the_old_peers_serves_both_sides() {
 fn a_note_cannot_forge_a_line_of_the_log_and_a_trace_has_no_text() {
     let home = Home::new();
     let args = ["up", "--tcp", "127.0.0.1:0", "--unix", "off", "--log", "trace"];
-    let daemon = crate::harness::Daemon::start(&mut home.command(&args));
+    let daemon =
+        bridle_test_support::server_process::ServerProcess::start(&mut home.command(&args));
     let tcp = daemon.tcp();
     let note = "(:type :REQUEST :id 1 :target :log :payload (:action :log :text \"kept\n2026 INFO forged\"))";
     let done = finish(&mut home.command(&["send", note, "--addr", &tcp]), b"");

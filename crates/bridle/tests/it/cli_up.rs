@@ -6,26 +6,22 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::UnixStream;
 use std::process::{Command, Stdio};
 
-use crate::harness::{Daemon, Home, finish};
+use bridle_test_support::frame_client::read_frame_blocking;
+use bridle_test_support::server_process::ServerProcess;
+
+use crate::harness::{Home, finish};
 
 const HEALTH_CHECK: &[u8] = b"000015(:type :health-check)";
 
-/// Reads one frame of ASCII text.
-fn read_frame(stream: &mut impl std::io::Read) -> String {
-    let mut header = [0; 6];
-    stream.read_exact(&mut header).unwrap();
-    let length = usize::from_str_radix(std::str::from_utf8(&header).unwrap(), 16).unwrap();
-    let mut payload = vec![0; length];
-    stream.read_exact(&mut payload).unwrap();
-    String::from_utf8(payload).unwrap()
-}
-
 fn converse(mut stream: impl std::io::Read + std::io::Write) {
-    let hello = read_frame(&mut stream);
+    let hello = read_frame_blocking(&mut stream);
     let start = "(:type :EVENT :payload (:action :handshake :version \"0.3.0\" :capabilities ";
     assert!(hello.starts_with(start), "{hello}");
     stream.write_all(HEALTH_CHECK).unwrap();
-    assert_eq!(read_frame(&mut stream), "(:type :health-response :status :healthy :checked-p t)");
+    assert_eq!(
+        read_frame_blocking(&mut stream),
+        "(:type :health-response :status :healthy :checked-p t)"
+    );
 }
 
 #[test]
@@ -55,7 +51,7 @@ fn there_is_room_for_all_descriptors_from_the_start() {
 }
 
 /// Starts a daemon behind a limit of open files, as `ulimit` sets it.
-fn up_behind(home: &Home, limit: &str) -> Daemon {
+fn up_behind(home: &Home, limit: &str) -> ServerProcess {
     let socket = home.path("b.sock");
     let args = ["up", "--tcp", "127.0.0.1:0", "--unix", &socket, "--log", "error"];
     let usual = home.command(&args);
@@ -69,7 +65,7 @@ fn up_behind(home: &Home, limit: &str) -> Daemon {
         };
     }
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    Daemon::start(&mut command)
+    ServerProcess::start(&mut command)
 }
 
 #[test]
@@ -79,7 +75,7 @@ fn a_soft_limit_of_open_files_is_raised() {
     let connect = |_| TcpStream::connect(daemon.tcp()).unwrap();
     let mut idle: Vec<TcpStream> = (0..150).map(connect).collect();
     for stream in &mut idle {
-        assert!(read_frame(stream).contains(":handshake"));
+        assert!(read_frame_blocking(stream).contains(":handshake"));
     }
     converse(UnixStream::connect(home.path("b.sock")).unwrap());
 }
@@ -91,7 +87,7 @@ fn idle_connections_at_a_hard_limit_of_open_files_leave_places_for_the_unix_sock
     let connect = |_| TcpStream::connect(daemon.tcp()).unwrap();
     let mut idle: Vec<TcpStream> = (0..150).map(connect).collect();
     let greeted = idle.iter_mut().filter_map(|stream| {
-        let told = read_frame(stream);
+        let told = read_frame_blocking(stream);
         assert!(told.contains(":handshake") || told.contains(":too-many-connections"), "{told}");
         told.contains(":handshake").then_some(())
     });
@@ -125,8 +121,8 @@ fn stdio_serves_frames_and_ends_with_its_input() {
     let done = home.pipe(&args, HEALTH_CHECK);
     assert_eq!((done.code, done.stderr.as_str()), (0, "ready stdio\n"));
     let mut frames = done.stdout.as_bytes();
-    assert!(read_frame(&mut frames).contains(":handshake"));
-    assert!(read_frame(&mut frames).contains(":health-response"));
+    assert!(read_frame_blocking(&mut frames).contains(":handshake"));
+    assert!(read_frame_blocking(&mut frames).contains(":health-response"));
     assert!(frames.is_empty());
 }
 
@@ -157,7 +153,7 @@ fn signals_end_it_with_success() {
         let home = Home::new();
         let daemon = home.up(&[]);
         let mut idle = TcpStream::connect(daemon.tcp()).unwrap();
-        read_frame(&mut idle);
+        read_frame_blocking(&mut idle);
         daemon.signal(signal);
         assert_eq!(daemon.wait(), (Some(0), String::new()), "{signal}");
         assert_eq!(idle.read(&mut [0; 8]).unwrap(), 0, "the connection is closed");
@@ -226,9 +222,9 @@ fn settings_reach_the_daemon() {
     let home = Home::new();
     let config = home.write("c.toml", "max-frame = \"64KiB\"\nunix = \"off\"\n");
     let mut command = home.command(&["up", "--config", &config]);
-    let daemon = Daemon::start(command.env("BRIDLE_TCP", "127.0.0.1:0"));
+    let daemon = ServerProcess::start(command.env("BRIDLE_TCP", "127.0.0.1:0"));
     let mut stream = TcpStream::connect(daemon.tcp()).unwrap();
-    let hello = read_frame(&mut stream);
+    let hello = read_frame_blocking(&mut stream);
     assert!(hello.contains(":max-frame 65536"), "{hello}");
 }
 
@@ -258,7 +254,7 @@ fn doubtful_keys_and_stray_variables_are_noted() {
     let key = home.write("key", "sixteen bytes or more\n");
     std::fs::set_permissions(&key, std::fs::Permissions::from_mode(0o644)).unwrap();
     let args = ["up", "--tcp", "127.0.0.1:0", "--unix", "off", "--hmac-key-file", &key];
-    let daemon = Daemon::start(home.command(&args).env("BRIDLE_TPC", "off"));
+    let daemon = ServerProcess::start(home.command(&args).env("BRIDLE_TPC", "off"));
     daemon.signal("TERM");
     let (code, log) = daemon.wait();
     assert_eq!(code, Some(0));
@@ -273,7 +269,7 @@ fn the_socket_directory_is_made() {
     let run = home.path("run");
     std::fs::create_dir(&run).unwrap();
     let mut command = home.command(&["up", "--tcp", "off"]);
-    let daemon = Daemon::start(command.env("XDG_RUNTIME_DIR", &run));
+    let daemon = ServerProcess::start(command.env("XDG_RUNTIME_DIR", &run));
     assert_eq!(
         daemon.ready,
         format!("ready unix={run}/bridle/bridle.sock http-unix={run}/bridle/bridle.http\n")

@@ -5,7 +5,9 @@ use std::io::{BufRead as _, BufReader, Lines, Read as _};
 use std::path::Path;
 use std::process::ChildStderr;
 
-use crate::harness::{Daemon, Done, Home, Shell};
+use bridle_test_support::server_process::ServerProcess;
+
+use crate::harness::{Done, Home, Shell};
 
 /// Where the settings look for policies.
 const POLICY: &str = ".config/bridle/policy.org";
@@ -97,7 +99,7 @@ impl Editor {
 struct Log(Lines<BufReader<ChildStderr>>);
 
 impl Log {
-    fn of(daemon: &mut Daemon) -> Log {
+    fn of(daemon: &mut ServerProcess) -> Log {
         Log(BufReader::new(daemon.child.stderr.take().unwrap()).lines())
     }
 

@@ -2,11 +2,13 @@
 
 use std::cell::Cell;
 use std::ffi::OsStr;
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::Write as _;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::process::{Command, Stdio};
 
+use bridle_test_support::frame_client::read_frame_blocking;
+use bridle_test_support::server_process::ServerProcess;
 use tempfile::TempDir;
 
 /// What a finished command left behind.
@@ -133,11 +135,11 @@ impl Home {
     }
 
     /// A daemon on a free port and a socket, its state in this home.
-    pub(crate) fn up(&self, args: &[&str]) -> Daemon {
+    pub(crate) fn up(&self, args: &[&str]) -> ServerProcess {
         let socket = self.path("b.sock");
         let mut all = vec!["up", "--tcp", "127.0.0.1:0", "--unix", &socket, "--log", "error"];
         all.extend(args);
-        Daemon::start(&mut self.command(&all))
+        ServerProcess::start(&mut self.command(&all))
     }
 }
 
@@ -217,68 +219,6 @@ impl Shell {
     }
 
     pub(crate) fn receive(&mut self) -> String {
-        let mut header = [0; 6];
-        self.stream.read_exact(&mut header).unwrap();
-        let length = usize::from_str_radix(std::str::from_utf8(&header).unwrap(), 16).unwrap();
-        let mut payload = vec![0; length];
-        self.stream.read_exact(&mut payload).unwrap();
-        String::from_utf8(payload).unwrap()
-    }
-}
-
-/// A running daemon; killed when dropped.
-pub(crate) struct Daemon {
-    pub(crate) child: Child,
-    /// Kept open: a daemon may write.
-    _stdout: BufReader<ChildStdout>,
-    /// The line that began with `ready `.
-    pub(crate) ready: String,
-}
-
-impl Daemon {
-    /// Starts it and waits for the ready line.
-    pub(crate) fn start(command: &mut Command) -> Daemon {
-        let mut child = command.spawn().unwrap();
-        let mut stdout = BufReader::new(child.stdout.take().unwrap());
-        let mut ready = String::new();
-        stdout.read_line(&mut ready).unwrap();
-        if !ready.starts_with("ready ") {
-            let mut stderr = String::new();
-            child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
-            panic!("no ready line: {ready:?}, stderr: {stderr}");
-        }
-        Daemon { child, _stdout: stdout, ready }
-    }
-
-    /// A word of the ready line, such as `tcp`.
-    pub(crate) fn word(&self, name: &str) -> String {
-        let prefix = format!("{name}=");
-        let word = self.ready.split_whitespace().find_map(|word| word.strip_prefix(&prefix));
-        word.unwrap_or_else(|| panic!("no {name} in {:?}", self.ready)).to_owned()
-    }
-
-    pub(crate) fn tcp(&self) -> String {
-        self.word("tcp")
-    }
-
-    /// Sends a signal by its name.
-    pub(crate) fn signal(&self, name: &str) {
-        let pid = self.child.id().to_string();
-        assert!(Command::new("kill").args(["-s", name, &pid]).status().unwrap().success());
-    }
-
-    /// Waits for its end; its exit code and everything it wrote to stderr.
-    pub(crate) fn wait(mut self) -> (Option<i32>, String) {
-        let mut stderr = String::new();
-        self.child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
-        (self.child.wait().unwrap().code(), stderr)
-    }
-}
-
-impl Drop for Daemon {
-    fn drop(&mut self) {
-        // It may have ended by itself.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        read_frame_blocking(&mut self.stream)
     }
 }

@@ -8,8 +8,10 @@ use bridle_wire::openharness::{
     JsonShape as _, MessageLimits, OpenHarnessEvent, ReadMode, ResponseMessage, read_response,
 };
 
-use crate::harness::{Daemon, Home};
-use crate::http_valid;
+use bridle_test_support::server_process::ServerProcess;
+
+use crate::harness::Home;
+use bridle_test_support::valid_response;
 
 const RULES: &str = r#"
 (rule :when "talk" :propose ((:target :log :action :log :text "begun" :then-think t)))
@@ -38,7 +40,7 @@ impl Place {
         Place { home, script, token: made.stdout.trim().to_owned() }
     }
 
-    fn up(&self) -> Daemon {
+    fn up(&self) -> ServerProcess {
         self.home.up(&["--http", "127.0.0.1:0", "--thinker", &self.script])
     }
 
@@ -50,7 +52,7 @@ impl Place {
     }
 
     /// Sends a request and leaves the connection open.
-    fn send(&self, daemon: &Daemon, headers: &str, body: &str) -> TcpStream {
+    fn send(&self, daemon: &ServerProcess, headers: &str, body: &str) -> TcpStream {
         let address = daemon.word("http");
         let mut stream = TcpStream::connect(&address).unwrap();
         let (token, length) = (&self.token, body.len());
@@ -65,18 +67,18 @@ impl Place {
     }
 
     /// Sends a request and reads its answer.
-    fn ask(&self, daemon: &Daemon, body: &str) -> ResponseMessage {
+    fn ask(&self, daemon: &ServerProcess, body: &str) -> ResponseMessage {
         let mut stream = self.send(daemon, "", body);
         let mut text = String::new();
         stream.read_to_string(&mut text).unwrap();
-        assert_eq!(http_valid::check(text.as_bytes()), 1, "{text}");
+        assert_eq!(valid_response::check(text.as_bytes()), 1, "{text}");
         let (_, answer) = text.split_once("\r\n\r\n").unwrap();
         let limits = MessageLimits { mode: ReadMode::Strict, ..MessageLimits::default() };
         read_response(answer.as_bytes(), &limits).unwrap_or_else(|e| panic!("{e}: {text}"))
     }
 }
 
-fn kill(daemon: Daemon) {
+fn kill(daemon: ServerProcess) {
     daemon.signal("KILL");
     let (code, _) = daemon.wait();
     assert_eq!(code, None);
@@ -113,7 +115,7 @@ fn a_stream_goes_on_after_a_kill_and_its_effect_is_done_once() {
     let mut text = String::new();
     stream.read_to_string(&mut text).unwrap();
     for heard in [&seen, &text] {
-        assert_eq!(http_valid::check(heard.as_bytes()), 1, "{heard}");
+        assert_eq!(valid_response::check(heard.as_bytes()), 1, "{heard}");
     }
     let data = text.lines().filter_map(|line| line.strip_prefix("data: ")).next_back().unwrap();
     let Ok(Some(OpenHarnessEvent::StreamFinal(last))) =

@@ -32,7 +32,4 @@ mod demo;
 mod guarded;
 mod harness;
 mod http_kill;
-#[path = "../../../daemon/tests/it/http_valid.rs"]
-#[allow(dead_code, reason = "the tests of the daemon use the rest")]
-mod http_valid;
 mod written;

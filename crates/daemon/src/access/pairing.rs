@@ -1,7 +1,7 @@
 //! Pairing: a short code that is good once, for a few minutes, for one token.
 //!
-//! `bridle pair` issues a code ([`PairingRegistry::issue`]) and shows it; a device sends it to the HTTP
-//! room, which calls [`PairingService::redeem`] and hands the token back. The state directory keeps the hash
+//! `bridle pair` issues a code ([`PairingRegistry::issue`]) and shows it; a device sends it over
+//! HTTP, and `http` calls [`PairingService::redeem`] and hands the token back. The state directory keeps the hash
 //! of an open code and what its token will be good for, so a code works with a daemon that was
 //! started before or after it was issued, and a redeemed one is gone for every process at once.
 //! `device` is the other way round: the device shows the code. Both end at the [`PairingService`].
@@ -20,8 +20,6 @@ use std::fmt;
 use std::io;
 use std::path::Path;
 
-use subtle::ConstantTimeEq as _;
-
 pub use device::{
     DEVICES_FILE, DevicePairing, DeviceSecret, MAX_WAITING, PairingId, PairingState,
     WaitingDeviceInfo, WaitingDevices,
@@ -33,9 +31,10 @@ pub use wrong_codes::{OPENED_A_MINUTE, OPENED_ALL_A_MINUTE, WRONG_A_MINUTE, WRON
 
 use file::PairingsFile;
 
+use crate::access::secret_hash::SecretHash;
 use crate::access::tokens::{BearerToken, NewToken, TokenId, TokenOwner, TokenScopes, check_new};
 
-/// Time that a code holds, in milliseconds: as long as it takes to fetch a phone.
+/// Lifetime of a code, in milliseconds: long enough to fetch a phone.
 pub const CODE_MS: i64 = 5 * 60 * 1_000;
 
 /// Codes that are open at once; more devices than that are not paired at a time.
@@ -44,31 +43,31 @@ pub const MAX_OPEN: usize = 16;
 /// Characters of a code, without the dash in its middle.
 pub const CODE_LEN: usize = 8;
 
-/// What codes are made of: no character that is taken for another one.
+/// Characters of codes: none looks like another one.
 const ALPHABET: &[u8; 31] = b"23456789ABCDEFGHJKMNPQRSTUVWXYZ";
 
 /// Random bytes for each character of a code. Eight of them make the remainder of a division by 31
 /// uneven by less than one in 2^58.
 const DRAW: usize = 8;
 
-/// What the hashes are for: nothing else is hashed under these words.
-const PURPOSE: &str = "bridle pairing code at rest, version 1";
+/// Context of the hashes: nothing else is hashed under these words.
+pub(crate) const CODE_CONTEXT: &str = "bridle pairing code at rest, version 1";
 
-/// What the token of a pairing will be.
+/// Properties of the token that a pairing gives.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PairingOffer {
-    /// What people call it.
+    /// Name for people.
     pub name: Box<str>,
-    /// For whom it acts.
+    /// Principal for whom the token acts.
     pub owner: TokenOwner,
-    /// What it is limited to.
+    /// Limits of its rights.
     pub scopes: TokenScopes,
-    /// How long it holds after it was handed out, in milliseconds. `None`: without an end.
+    /// Lifetime after it was handed out, in milliseconds; `None` for no end.
     pub lifetime: Option<i64>,
 }
 
 impl PairingOffer {
-    /// The token, as it is made now.
+    /// Returns the token, as it is made now.
     fn token(&self, now_ms: i64) -> NewToken {
         let PairingOffer { name, owner, scopes, lifetime } = self.clone();
         let expires = lifetime.map(|lifetime| now_ms.saturating_add(lifetime));
@@ -83,7 +82,7 @@ impl PairingCode {
     /// Draws a code from the system's randomness.
     ///
     /// # Errors
-    /// The system has none.
+    /// The system has no randomness.
     pub fn from_system() -> Result<PairingCode, PairingError> {
         let mut bytes = [0; CODE_LEN * DRAW];
         getrandom::fill(&mut bytes)
@@ -119,9 +118,9 @@ pub struct PairedToken {
     pub token: BearerToken,
     /// Its public name.
     pub id: TokenId,
-    /// What it is limited to.
+    /// Limits of its rights.
     pub scopes: TokenScopes,
-    /// When it ends, in milliseconds since 1970. `None`: never.
+    /// End of its life, in milliseconds since 1970; `None` for none.
     pub expires: Option<i64>,
 }
 
@@ -134,31 +133,13 @@ pub struct PairingRegistry {
 /// One open code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct OpenPairing {
-    hash: PairingCodeHash,
+    hash: SecretHash,
     expires: i64,
     offer: PairingOffer,
 }
 
-/// The hash of a code; comparing takes the same time wherever two differ.
-#[derive(Clone, Copy, Debug)]
-struct PairingCodeHash([u8; 32]);
-
-impl PairingCodeHash {
-    fn of(code: &[u8; CODE_LEN]) -> PairingCodeHash {
-        PairingCodeHash(blake3::derive_key(PURPOSE, code))
-    }
-}
-
-impl PartialEq for PairingCodeHash {
-    fn eq(&self, other: &PairingCodeHash) -> bool {
-        self.0.ct_eq(&other.0).into()
-    }
-}
-
-impl Eq for PairingCodeHash {}
-
 impl PairingRegistry {
-    /// Those of a state directory; nothing is read yet.
+    /// Names the codes of a state directory; nothing is read yet.
     pub fn new(state_dir: &Path) -> PairingRegistry {
         PairingRegistry { file: PairingsFile::new(state_dir) }
     }
@@ -176,7 +157,7 @@ impl PairingRegistry {
         let plain = plain(code.reveal()).ok_or(PairingError::NoCode)?;
         check_new(&offer.token(now_ms), now_ms).map_err(PairingError::Token)?;
         let expires = now_ms.saturating_add(CODE_MS);
-        let open = OpenPairing { hash: PairingCodeHash::of(&plain), expires, offer };
+        let open = OpenPairing { hash: SecretHash::of(CODE_CONTEXT, &plain), expires, offer };
         self.file.change(|all| {
             all.retain(|open| is_open(open, now_ms));
             if all.len() >= MAX_OPEN {
@@ -188,13 +169,13 @@ impl PairingRegistry {
         Ok(expires)
     }
 
-    /// Takes a code out; whoever comes next does not find it.
+    /// Takes a code out; nobody can redeem it again.
     fn take(
         &self,
         code: &[u8; CODE_LEN],
         now_ms: i64,
     ) -> Result<Option<PairingOffer>, PairingError> {
-        let hash = PairingCodeHash::of(code);
+        let hash = SecretHash::of(CODE_CONTEXT, code);
         let mut found = None;
         self.file.change(|all| {
             all.retain(|open| is_open(open, now_ms));
@@ -213,7 +194,7 @@ fn is_open(open: &OpenPairing, now_ms: i64) -> bool {
     now_ms < open.expires && open.expires <= now_ms.saturating_add(CODE_MS)
 }
 
-/// The characters of a code as it was typed: small letters and blanks and dashes do not matter.
+/// Returns the characters of a code as it was typed; case, blanks and dashes do not matter.
 fn plain(text: &str) -> Option<[u8; CODE_LEN]> {
     // Room for a dash or a blank around each character; more is no code.
     if text.len() > 3 * CODE_LEN {

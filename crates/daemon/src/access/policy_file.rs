@@ -19,11 +19,11 @@ use crate::access::private_file::FileStamp;
 /// Bytes that are read; a set says itself how much less it takes.
 const MAX_FILE: u64 = 4 << 20;
 
-/// How long a file must have been left alone before it is read: an editor that writes in place is done
+/// Age of the last write before a file is read: an editor that writes in place is done
 /// by then, and clocks of file systems tick every 10 ms or faster.
 const SETTLED: Duration = Duration::from_millis(100);
 
-/// How often a file is read that changes meanwhile.
+/// Reads of a file that changes meanwhile.
 const TRIES: usize = 3;
 
 /// Mode of a file that is made here.
@@ -32,7 +32,7 @@ const MODE: u32 = 0o600;
 /// Others than the owner who may write.
 const OTHERS_WRITE: u32 = 0o022;
 
-/// Why a file of policies is not used, or not replaced.
+/// Fault of a policy file that is not used, or not replaced.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PolicyFileError {
@@ -45,27 +45,27 @@ pub enum PolicyFileError {
     /// A pipe, a folder, a device.
     #[error("it is no plain file")]
     NoFile,
-    /// Somebody else owns it.
+    /// File of another user.
     #[error("it belongs to user {uid}, expected {own}")]
     NotOurs {
         /// Its owner.
         uid: u32,
-        /// Who we are.
+        /// User of this process.
         own: u32,
     },
     /// Others may write it.
     #[error("its mode is {0:03o}, expected one in which nobody but its owner writes")]
     OpenToOthers(u32),
-    /// It is too large.
+    /// Larger than a policy file may be.
     #[error("expected at most {MAX_FILE} bytes")]
     TooLarge,
-    /// It is no text.
+    /// Not UTF-8.
     #[error("it is no UTF-8")]
     NoText,
-    /// It changes while it is read.
+    /// Changed during every read.
     #[error("it changes while it is read")]
     Changing,
-    /// It is not what it was when the change was made.
+    /// Changed since the edit was made.
     #[error("it was changed meanwhile")]
     Changed,
 }

@@ -24,25 +24,25 @@ const OVERFLOW_UID: u32 = 65534;
 /// The names under which time asks, in the session that it was told to.
 const TIME: [&str; 2] = ["schedule", "heartbeat"];
 
-/// What the name of a local program over HTTP begins with.
+/// Prefix of the name of a local program over HTTP.
 const LOCAL_HTTP: &str = "local-http:";
 
-/// Who speaks. Its textual form is the one in the record: `uid:1000`, `key:ID`,
+/// Principal of a connection. Its textual form is the one in the record: `uid:1000`, `key:ID`,
 /// `local-tcp:1000`, `local-http:1000`, `token:ID`, `cert:SHA256`, `anonymous`, `stdio`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Principal {
     /// A user on the Unix socket; others than the daemon's own and root are not let in.
     Uid(u32),
-    /// Who holds a configured secret, by the id of the key.
+    /// Holder of a configured secret, by the id of the key.
     Key(Arc<str>),
     /// A program of the daemon's own user on loopback TCP without signatures. Less than the user
     /// itself: a web page in a browser is one, too.
     LocalTcp(u32),
-    /// The same over HTTP without a token, where even more are web pages.
+    /// Program of this machine over HTTP without a token; many are web pages.
     LocalHttp(u32),
-    /// Who holds a bearer token.
+    /// Holder of a bearer token.
     Token(Arc<TokenBearer>),
-    /// Who holds the key of a client certificate that was asked for.
+    /// Holder of the key of a client certificate that was asked for.
     Certificate(CertificatePrincipal),
     /// Anybody.
     Anonymous,
@@ -50,7 +50,7 @@ pub(crate) enum Principal {
     Stdio,
 }
 
-/// Who holds a bearer token, and what it is good for.
+/// Holder of a bearer token, and the token's rights.
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(crate) struct TokenBearer {
     id: TokenId,
@@ -60,7 +60,7 @@ pub(crate) struct TokenBearer {
 }
 
 impl Principal {
-    /// Who holds this token, where the daemon runs as `own`.
+    /// Returns the holder of a token, where the daemon runs as `own`.
     pub(crate) fn of_token(grant: TokenGrant, own: u32) -> Principal {
         let TokenGrant { id, owner, scopes } = grant;
         let for_owner = owner.as_str() == Principal::Uid(own).to_string();
@@ -76,7 +76,7 @@ impl Principal {
         }
     }
 
-    /// Who is at the other end of an unsigned TCP connection whose socket is that of `uid`.
+    /// Returns the principal of an unsigned TCP connection whose socket is that of `uid`.
     pub(crate) fn of_socket(uid: Option<u32>, own: u32) -> Principal {
         match uid {
             Some(uid) if uid == own && uid != OVERFLOW_UID => Principal::LocalTcp(uid),
@@ -84,7 +84,7 @@ impl Principal {
         }
     }
 
-    /// The same for a connection that speaks HTTP and shows no token.
+    /// Returns the principal of an HTTP connection without a token.
     pub(crate) fn of_http_socket(uid: Option<u32>, own: u32) -> Principal {
         match Principal::of_socket(uid, own) {
             Principal::LocalTcp(uid) => Principal::LocalHttp(uid),
@@ -105,7 +105,7 @@ impl Principal {
         self.text().into()
     }
 
-    /// The same, as a text in as much memory as it takes.
+    /// Returns the name as a text in as much memory as it takes.
     pub(crate) fn text(&self) -> String {
         match self {
             Principal::LocalHttp(uid) => numbered(&[LOCAL_HTTP], (*uid).into()),

@@ -2,7 +2,7 @@
 //!
 //! Tokens and pairings are kept in them. Whoever changes one holds the lock beside it, reads, and
 //! renames a new file over the old one; readers need no lock. What is inside is the business of
-//! whoever keeps it.
+//! their callers.
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Read, Write};
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use crate::state_folder::{create_private, no_follow};
 
-/// Why such a file cannot be used.
+/// Fault of a file that cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PrivateFileError {
@@ -20,7 +20,7 @@ pub enum PrivateFileError {
     Io {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the system.
         source: io::Error,
     },
     /// Others than its owner can read or write the file.
@@ -38,12 +38,12 @@ pub enum PrivateFileError {
         path: PathBuf,
         /// Its owner.
         uid: u32,
-        /// Who we are.
+        /// User of this process.
         own: u32,
     },
 }
 
-/// What tells one file from the next of the same name.
+/// Identity of one version of a file: another file of the same name has another stamp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FileStamp {
     inode: u64,
@@ -67,7 +67,7 @@ impl FileStamp {
     }
 }
 
-/// Where such a file is.
+/// Path of a private file and the limit of its content.
 #[derive(Debug)]
 pub(crate) struct PrivateFile {
     dir: PathBuf,
@@ -80,7 +80,7 @@ pub(crate) struct PrivateFile {
 #[derive(Debug)]
 pub(crate) struct PrivateFileLock<'f> {
     file: &'f PrivateFile,
-    /// Closing it lets the next one in.
+    /// Released when it is closed.
     _lock: File,
 }
 
@@ -117,7 +117,7 @@ impl PrivateFile {
         Ok(Some((FileStamp::of(&meta), bytes)))
     }
 
-    /// Waits for the right to change it. Makes the directory if it is missing.
+    /// Waits for the lock. Makes the directory if it is missing.
     pub(crate) fn hold(&self) -> Result<PrivateFileLock<'_>, PrivateFileError> {
         let failed = |source| self.failed(source);
         create_private(&self.dir).map_err(failed)?;
@@ -135,7 +135,7 @@ impl PrivateFile {
 }
 
 impl PrivateFileLock<'_> {
-    /// Puts another content in its place: all of it, or nothing.
+    /// Replaces the content, whole or not at all.
     pub(crate) fn replace(&self, content: &str) -> Result<(), PrivateFileError> {
         self.try_replace(content).map_err(|source| self.file.failed(source))
     }

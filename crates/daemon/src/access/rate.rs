@@ -11,7 +11,44 @@ use std::time::{Duration, Instant};
 
 use crate::access::network::PeerSource;
 use crate::access::principal::Principal;
-use crate::config::{EventRate, MessageRates};
+
+/// Rate at which something may happen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EventRate {
+    /// Times a second in the long run, 1 to [`MAX_RATE`].
+    pub per_second: u32,
+    /// Times at once after a pause, 1 to [`MAX_RATE`].
+    pub burst: u32,
+}
+
+/// Most that a [`EventRate`] can say: a thousandth of a nanosecond clock's ticks.
+pub const MAX_RATE: u32 = 1_000_000;
+
+/// Numbers of framed messages that one principal may send over TCP; more are answered
+/// `:rate-limited`. The Unix socket and the standard streams are not counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MessageRates {
+    /// From a principal on another machine. `None`: as many as it likes.
+    pub remote: Option<EventRate>,
+    /// From a principal on this machine.
+    pub local: Option<EventRate>,
+    /// Frames of any kind, health checks included, from an unknown peer: of one user of this
+    /// machine, or of one network.
+    pub stranger: Option<EventRate>,
+}
+
+impl Default for MessageRates {
+    fn default() -> MessageRates {
+        MessageRates {
+            // An editor that reports every movement of the cursor sends some thirty a second.
+            remote: Some(EventRate { per_second: 200, burst: 1_000 }),
+            // As over HTTP: it keeps a program that went mad in check.
+            local: Some(EventRate { per_second: 10_000, burst: 20_000 }),
+            // Health checks of a whole rack, and somebody who tries `help`.
+            stranger: Some(EventRate { per_second: 20, burst: 100 }),
+        }
+    }
+}
 
 /// Keys that have a bucket of their own at a time: four times as many as there can be tokens. When
 /// there are more, the further ones share a bucket.
@@ -84,7 +121,7 @@ pub(crate) struct TokenBuckets<K> {
     full_at: HashMap<K, Duration>,
     /// The bucket of all that have none of their own.
     others: Duration,
-    /// When full ones were last looked for.
+    /// Last search for full buckets.
     swept: Option<Duration>,
 }
 

@@ -23,10 +23,10 @@ pub use tokio_rustls::{TlsAcceptor, TlsConnector};
 /// Largest PEM file that is read, in bytes: the authorities of a whole operating system are less.
 pub const MAX_PEM: u64 = 1 << 20;
 
-/// What is spoken inside, as ALPN names it.
+/// Protocol inside, as ALPN names it.
 const HTTP_1_1: &[u8] = b"http/1.1";
 
-/// Where certificates and keys are.
+/// Paths of certificates and keys.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TlsConfig {
     /// The certificate of this daemon and those that lead to its authority, PEM.
@@ -37,7 +37,7 @@ pub struct TlsConfig {
     pub client_ca: Option<PathBuf>,
 }
 
-/// Why there is no TLS. No text here has a key in it.
+/// Fault of the TLS settings. No text here has a key in it.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TlsError {
@@ -46,7 +46,7 @@ pub enum TlsError {
     Read {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the system.
         source: io::Error,
     },
     /// Everybody on this machine can use the key.
@@ -62,7 +62,7 @@ pub enum TlsError {
     NotPem {
         /// The file.
         path: PathBuf,
-        /// What it should have.
+        /// Expected content.
         expected: &'static str,
     },
     /// The certificate and the key do not go together, or are of an unknown kind.
@@ -72,7 +72,7 @@ pub enum TlsError {
         cert: PathBuf,
         /// The key.
         key: PathBuf,
-        /// What the library said; it speaks of kinds, never of contents.
+        /// Error of the library, which names kinds, never contents.
         source: rustls::Error,
     },
     /// The authorities cannot be used.
@@ -86,7 +86,7 @@ pub enum TlsError {
     Setup(#[source] rustls::Error),
 }
 
-/// Who holds the key of a client certificate: the SHA-256 of the certificate, as `openssl x509
+/// Holder of the key of a client certificate: the SHA-256 of the certificate, as `openssl x509
 /// -fingerprint -sha256` shows it. A renewed certificate is another principal.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct CertificatePrincipal([u8; 32]);
@@ -158,7 +158,7 @@ pub fn connector(authorities: &Path) -> Result<TlsConnector, TlsError> {
     Ok(TlsConnector::from(Arc::new(client)))
 }
 
-/// Who is at the other end, by its certificate; `None` where none was asked for.
+/// Returns the principal of a client certificate; `None` where none was asked for.
 pub fn peer(connection: &ServerConnection) -> Option<CertificatePrincipal> {
     connection.peer_certificates()?.first().map(CertificatePrincipal::of)
 }

@@ -1,6 +1,6 @@
-//! Bearer tokens: who may come in over HTTP, for how long, and for what.
+//! Bearer tokens of HTTP: their owners, scopes and lifetimes.
 //!
-//! The HTTP room calls [`TokenRegistry::verify`] for each request; `bridle token` and pairing call
+//! `http` calls [`TokenRegistry::verify`] for each request; `bridle token` and pairing call
 //! [`TokenRegistry::create`], [`TokenRegistry::revoke`] and [`TokenRegistry::list`]. All of them share one file of the
 //! state directory, which has the hash of each token and never a token. A running daemon looks at
 //! the file's stamp whenever somebody presents a token, so that a revoked one is refused at once.
@@ -30,8 +30,6 @@ use std::io;
 use std::path::Path;
 use std::sync::{PoisonError, RwLock};
 
-use subtle::ConstantTimeEq as _;
-
 pub use bridle_loop::SessionAccess;
 pub use error::TokenError;
 pub use file::TOKENS_FILE;
@@ -39,16 +37,18 @@ pub use refresh::{REFRESH_FILE, REFRESH_MS, RefreshToken, RefreshTokens, Renewed
 pub use scope::{TokenScope, TokenScopes};
 
 use crate::access::private_file::FileStamp;
+use crate::access::secret_hash::SecretHash;
+use crate::byte_text::{hex, is_hex};
 use file::TokensFile;
 use used::TokenLastUse;
 
-/// Days that a token holds when nobody says: a season, after which a forgotten one is no danger.
+/// Lifetime of a token that sets none, in days: a forgotten one is no danger after a season.
 pub const DEFAULT_DAYS: u32 = 90;
 
 /// Longest time that a token with an end may have, in days: ten years.
 pub const MAX_DAYS: u32 = 3_660;
 
-/// Tokens in the file; a list that nobody can read any more is no list.
+/// Largest number of tokens in the file: people still read the list.
 pub const MAX_TOKENS: usize = 1_024;
 
 /// Longest name of a token, in bytes: a line of a list.
@@ -57,11 +57,11 @@ pub const MAX_NAME: usize = 64;
 /// Milliseconds of a day.
 pub const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
 
-/// Time that an expired token stays in the list, in milliseconds, so that its user can still be
-/// told why: a month. The next token that is created drops it.
+/// Time for which an expired token stays in the list, in milliseconds: its user still sees why it
+/// fails. The next token that is created drops it.
 const KEPT_MS: i64 = 30 * DAY_MS;
 
-/// What every token begins with, so that it is known for one wherever it turns up.
+/// Prefix of every token: it is recognized wherever it turns up.
 const PREFIX: &str = "bridle_";
 
 /// Random bytes of a secret: as many as its hash has.
@@ -73,24 +73,24 @@ const ID_BYTES: usize = 5;
 /// Length of a token in bytes: prefix, id, `_`, secret.
 const TOKEN_LEN: usize = PREFIX.len() + 2 * ID_BYTES + 1 + 2 * SECRET_BYTES;
 
-/// What the hashes are for: nothing else is hashed under these words.
-const PURPOSE: &str = "bridle bearer token at rest, version 1";
+/// Context of the hashes: nothing else is hashed under these words.
+const TOKEN_CONTEXT: &str = "bridle bearer token at rest, version 1";
 
 /// The public name of a token: ten hex digits. Tells nothing about the token.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TokenId(Box<str>);
 
 impl TokenId {
-    /// Reads an id; `None` if that is none.
+    /// Reads an id; `None` for another form.
     pub fn parse(text: &str) -> Option<TokenId> {
-        let good = text.len() == 2 * ID_BYTES && text.bytes().all(is_hex);
+        let good = text.len() == 2 * ID_BYTES && is_hex(text);
         good.then(|| TokenId(text.into()))
     }
 
     /// Draws an id from the system's randomness.
     ///
     /// # Errors
-    /// The system has none.
+    /// The system has no randomness.
     pub fn from_system() -> Result<TokenId, TokenError> {
         TokenSeed::from_system().map(|seed| seed.id())
     }
@@ -107,7 +107,7 @@ impl fmt::Display for TokenId {
     }
 }
 
-/// For whom a token acts, as the record names principals: `uid:1000`.
+/// Principal for whom a token acts, as the record names it: `uid:1000`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct TokenOwner(Box<str>);
 
@@ -134,27 +134,27 @@ impl fmt::Display for TokenOwner {
     }
 }
 
-/// What a presented token is good for.
+/// Rights of a presented token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TokenGrant {
-    /// Which token it was.
+    /// Id of the token.
     pub id: TokenId,
-    /// For whom it acts.
+    /// Principal for whom the token acts.
     pub owner: TokenOwner,
-    /// What it is limited to.
+    /// Limits of its rights.
     pub scopes: TokenScopes,
 }
 
 /// A token as it is created.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewToken {
-    /// What people call it; may be empty.
+    /// Name for people; may be empty.
     pub name: Box<str>,
-    /// For whom it acts.
+    /// Principal for whom the token acts.
     pub owner: TokenOwner,
-    /// What it is limited to.
+    /// Limits of its rights.
     pub scopes: TokenScopes,
-    /// When it ends, in milliseconds since 1970. `None`: never.
+    /// End of its life, in milliseconds since 1970; `None` for none.
     pub expires: Option<i64>,
 }
 
@@ -163,22 +163,22 @@ pub struct NewToken {
 pub struct TokenInfo {
     /// Its public name.
     pub id: TokenId,
-    /// What people call it; may be empty.
+    /// Name for people; may be empty.
     pub name: Box<str>,
-    /// For whom it acts.
+    /// Principal for whom the token acts.
     pub owner: TokenOwner,
-    /// What it is limited to.
+    /// Limits of its rights.
     pub scopes: TokenScopes,
-    /// When it was created, in milliseconds since 1970.
+    /// Time of its creation, in milliseconds since 1970.
     pub created: i64,
-    /// When it ends, in milliseconds since 1970. `None`: never.
+    /// End of its life, in milliseconds since 1970; `None` for none.
     pub expires: Option<i64>,
-    /// When it was last good for something, to the hour, in milliseconds since 1970.
+    /// Last successful use, to the hour, in milliseconds since 1970.
     pub used: Option<i64>,
 }
 
 impl TokenInfo {
-    /// Tells whether its time is over.
+    /// Tells whether the token has expired.
     pub fn is_expired(&self, now_ms: i64) -> bool {
         is_over(self.expires, now_ms)
     }
@@ -204,20 +204,20 @@ impl fmt::Debug for BearerToken {
 pub struct TokenSeed([u8; ID_BYTES + SECRET_BYTES]);
 
 impl TokenSeed {
-    /// Takes it from the system.
+    /// Draws a seed from the system.
     ///
     /// # Errors
-    /// The system has none.
+    /// The system has no randomness.
     pub fn from_system() -> Result<TokenSeed, TokenError> {
         let mut bytes = [0; ID_BYTES + SECRET_BYTES];
         getrandom::fill(&mut bytes).map_err(|error| TokenError::Random(io::Error::other(error)))?;
         Ok(TokenSeed(bytes))
     }
 
-    /// Takes it from the system, for a token whose id is known before.
+    /// Draws a seed from the system for a token with this id.
     ///
     /// # Errors
-    /// The system has none.
+    /// The system has no randomness.
     pub fn for_id(id: &TokenId) -> Result<TokenSeed, TokenError> {
         let mut seed = TokenSeed::from_system()?;
         let digits = id.as_str().as_bytes().chunks_exact(2);
@@ -229,13 +229,13 @@ impl TokenSeed {
         Ok(seed)
     }
 
-    /// The token that is made of it.
+    /// Returns the token of the seed.
     fn token(&self) -> BearerToken {
         let (id, secret) = (self.id(), hex(&self.0[ID_BYTES..]));
         BearerToken(format!("{PREFIX}{id}_{secret}").into())
     }
 
-    /// The id of the token that is made of it.
+    /// Returns the id of the token of the seed.
     pub fn id(&self) -> TokenId {
         TokenId(hex(&self.0[..ID_BYTES]).into())
     }
@@ -253,7 +253,7 @@ pub struct TokenRegistry {
     file: TokensFile,
     /// The file as it was read last.
     known: RwLock<KnownTokens>,
-    /// When tokens were last good for something; only a daemon writes that down.
+    /// Last uses of the tokens; only a daemon writes them down.
     used: TokenLastUse,
 }
 
@@ -274,27 +274,8 @@ struct TokenEntry {
     scopes: TokenScopes,
     created: i64,
     expires: Option<i64>,
-    hash: TokenHash,
+    hash: SecretHash,
 }
-
-/// The hash of a token; comparing takes the same time wherever two differ.
-#[derive(Clone, Copy, Debug)]
-struct TokenHash([u8; SECRET_BYTES]);
-
-impl TokenHash {
-    fn of(token: &str) -> TokenHash {
-        // The secret has 256 random bits, so there is nothing to guess that a slow hash would save.
-        TokenHash(blake3::derive_key(PURPOSE, token.as_bytes()))
-    }
-}
-
-impl PartialEq for TokenHash {
-    fn eq(&self, other: &TokenHash) -> bool {
-        self.0.ct_eq(&other.0).into()
-    }
-}
-
-impl Eq for TokenHash {}
 
 impl TokenRegistry {
     /// Reads the tokens of a state directory; there may be none yet.
@@ -308,13 +289,13 @@ impl TokenRegistry {
         Ok(TokenRegistry { file, known: RwLock::new(KnownTokens { stamp, entries }), used })
     }
 
-    /// Says what a presented token is good for; `None` if it is none of ours, revoked or over.
+    /// Returns the rights of a presented token; `None` if it is unknown, revoked or expired.
     ///
     /// Looks at the file's stamp each time and reads the file again when it changed. While the file
     /// cannot be trusted, no token is good; the log says why.
     pub fn verify(&self, presented: &str, now_ms: i64) -> Option<TokenGrant> {
         let id = id_of(presented)?;
-        let hash = TokenHash::of(presented);
+        let hash = SecretHash::of(TOKEN_CONTEXT, presented);
         self.refresh();
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
         let entry = known.entries.iter().find(|entry| entry.id.as_str() == id)?;
@@ -327,10 +308,10 @@ impl TokenRegistry {
         Some(TokenGrant { id, owner, scopes })
     }
 
-    /// Makes a token and writes its hash down. The answer is the only place where the token is.
+    /// Makes a token and writes its hash down. Only the returned value holds the token itself.
     ///
     /// # Errors
-    /// The token asked for cannot be, there are too many, or the file cannot be used.
+    /// The request is invalid, there are too many tokens, or the file cannot be used.
     pub fn create(
         &self,
         new: NewToken,
@@ -341,7 +322,7 @@ impl TokenRegistry {
         let id = seed.id();
         let token = seed.token();
         let NewToken { name, owner, scopes, expires } = new;
-        let hash = TokenHash::of(token.reveal());
+        let hash = SecretHash::of(TOKEN_CONTEXT, token.reveal());
         let entry = TokenEntry { id, name, owner, scopes, created: now_ms, expires, hash };
         self.file.change(|entries| {
             let past = now_ms.saturating_sub(KEPT_MS);
@@ -358,7 +339,7 @@ impl TokenRegistry {
         Ok(token)
     }
 
-    /// Puts another token in the place of the one with the same id; what it is good for stays.
+    /// Replaces the token with the same id; owner, name and scopes stay.
     ///
     /// # Errors
     /// There is no such token, or the file cannot be used.
@@ -368,14 +349,14 @@ impl TokenRegistry {
             let Some(entry) = entries.iter_mut().find(|entry| entry.id == id) else {
                 return Err(TokenError::Unknown { id: id.clone() });
             };
-            entry.hash = TokenHash::of(token.reveal());
+            entry.hash = SecretHash::of(TOKEN_CONTEXT, token.reveal());
             entry.expires = Some(expires);
             Ok(())
         })?;
         Ok(token)
     }
 
-    /// Makes a token good for nothing, at once and for ever.
+    /// Revokes a token, at once and for ever.
     ///
     /// # Errors
     /// There is no such token, or the file cannot be used.
@@ -394,7 +375,7 @@ impl TokenRegistry {
     /// All tokens, in the order of their creation.
     ///
     /// # Errors
-    /// As [`TokenRegistry::load`].
+    /// The file is damaged, of somebody else, open to others, or cannot be read.
     pub fn list(&self) -> Result<Vec<TokenInfo>, TokenError> {
         let (_, entries) = self.file.read()?;
         let used = self.used.all();
@@ -441,7 +422,7 @@ impl fmt::Display for ErrorChain<'_> {
     }
 }
 
-/// Checks what can be checked before a token is made.
+/// Checks name and end of a token before it is made.
 pub(crate) fn check_new(new: &NewToken, now_ms: i64) -> Result<(), TokenError> {
     if !new.name.is_empty() && !is_line(&new.name) {
         return Err(TokenError::BadName);
@@ -456,13 +437,13 @@ pub(crate) fn check_new(new: &NewToken, now_ms: i64) -> Result<(), TokenError> {
     }
 }
 
-/// The id inside a token; `None` if the text is not shaped like one.
+/// Returns the id inside a token; `None` if the text has another form.
 fn id_of(presented: &str) -> Option<&str> {
     if presented.len() != TOKEN_LEN || !presented.is_ascii() {
         return None;
     }
     let (id, secret) = presented.strip_prefix(PREFIX)?.split_once('_')?;
-    let good = id.len() == 2 * ID_BYTES && id.bytes().chain(secret.bytes()).all(is_hex);
+    let good = id.len() == 2 * ID_BYTES && is_hex(id) && is_hex(secret);
     good.then_some(id)
 }
 
@@ -470,19 +451,9 @@ fn is_over(expires: Option<i64>, now_ms: i64) -> bool {
     expires.is_some_and(|end| end <= now_ms)
 }
 
-/// Something for one line of a list.
+/// Tells whether a text fits one line of a list.
 pub(crate) fn is_line(text: &str) -> bool {
     !text.is_empty() && text.len() <= MAX_NAME && !text.chars().any(char::is_control)
-}
-
-fn is_hex(byte: u8) -> bool {
-    matches!(byte, b'0'..=b'9' | b'a'..=b'f')
-}
-
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let digit = |nibble: u8| char::from(DIGITS[usize::from(nibble)]);
-    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
 }
 
 #[cfg(test)]

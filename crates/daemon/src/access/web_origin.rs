@@ -10,7 +10,7 @@ use std::str::FromStr;
 /// Longest origin in bytes: the longest name of a host with room for a scheme and a port.
 const MAX_ORIGIN: usize = 320;
 
-/// Where a page comes from: `https://app.example.org`, `http://localhost:3000`.
+/// Origin of a web page: `https://app.example.org`, `http://localhost:3000`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WebOrigin(Box<str>);
 

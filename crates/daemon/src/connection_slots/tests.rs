@@ -23,13 +23,18 @@ struct Room {
 impl Room {
     fn new(connections: usize, strangers: usize, each: usize) -> Room {
         // A daemon that runs for a while already, so that a peer can be set back to its beginning.
+        let stop = CancellationToken::new();
         let began = Instant::now().checked_sub(2 * GIVES_WAY_AFTER).unwrap();
-        let seats = ConnectionSlots::beginning_at(began, &limits(connections, strangers, each));
-        Room { seats, stop: CancellationToken::new() }
+        let seats = ConnectionSlots::beginning_at(
+            began,
+            &limits(connections, strangers, each),
+            stop.clone(),
+        );
+        Room { seats, stop }
     }
 
     fn take(&self, standing: PeerStanding) -> Option<Option<Arc<StrangerSlot>>> {
-        self.seats.take(standing, &self.stop)
+        self.seats.take(standing)
     }
 
     fn stranger(&self, uid: u32) -> Option<Arc<StrangerSlot>> {

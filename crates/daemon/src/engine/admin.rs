@@ -27,9 +27,9 @@ use crate::access::principal::Principal;
 const SYSTEM: &str = "system";
 
 /// Records read at once while a past state is computed.
-const PAGE: usize = 1024;
+const REPLAY_PAGE_RECORDS: usize = 1024;
 
-/// What shells of a forgotten session are told.
+/// Reason that shells of a forgotten session get.
 const FORGOTTEN: &str = "this session was forgotten";
 
 /// Tells whether an order is for the daemon itself.
@@ -77,13 +77,13 @@ async fn forget_session(
     close(&held).await;
     let name: Box<str> = id.as_str().into();
     // First, so that nothing is left of it whenever the daemon dies.
-    let forgot = match hub.overlays.forget(&name, None).await {
+    let forgot = match hub.home.overlays.forget(&name, None).await {
         Ok(()) => with_store(hub, move |store| store.forget_session(&name, &by)).await,
         Err(reason) => Err(reason),
     };
     let forgot = forgot.inspect_err(|_| held.session.lock().gone = None)?;
-    hub.wakes.set(&id, None);
-    hub.plans.forget(&id);
+    hub.directory.wakes.set(&id, None);
+    hub.home.plans.forget(&id);
     let_go(&mut held.session.lock());
     forget_versions(hub, &id, None).await?;
     told(forgot, "session", Value::str(id.as_str()))
@@ -118,7 +118,7 @@ fn let_go(inner: &mut SlotState) {
 
 /// Forgets which versions of the user's files follow from it; the files stay as they are.
 async fn forget_versions(hub: &Hub, id: &SessionId, record: Option<u64>) -> Result<(), String> {
-    let Some(memory) = hub.memory().cloned() else { return Ok(()) };
+    let Some(memory) = hub.home.memory().cloned() else { return Ok(()) };
     let session = id.clone();
     let forgot = tokio::task::spawn_blocking(move || memory.forget(session.as_str(), record));
     let forgot = forgot.await.map_err(|error| error.to_string())?;
@@ -143,9 +143,9 @@ async fn fork(
 ) -> Result<Value, String> {
     let id = match name {
         Some(name) => SessionId::parse(name).map_err(|error| error.to_string())?,
-        None => hub.fresh_name(),
+        None => hub.directory.fresh_name(),
     };
-    let sets = Arc::clone(&hub.guard.sets);
+    let sets = Arc::clone(&hub.home.guard.sets);
     let look = move |reader: &RecordReader| {
         past(HistoryFold { reader, sets: &sets }, RecordNumber(record))
     };
@@ -196,7 +196,7 @@ fn past(
         RecordFilter { session: Some(record.session), to: Some(number), ..RecordFilter::default() };
     let mut after = RecordNumber(0);
     loop {
-        let page = reader.records(after, &filter, PAGE)?;
+        let page = reader.records(after, &filter, REPLAY_PAGE_RECORDS)?;
         let Some(last) = page.last() else { return Ok(Ok((id, state))) };
         after = last.number;
         for record in &page {
@@ -228,14 +228,14 @@ async fn read<T: Send + 'static>(
     hub: &Arc<Hub>,
     work: impl FnOnce(&RecordReader) -> Result<T, StoreError> + Send + 'static,
 ) -> Result<T, String> {
-    hub.readers.read(work).await.map_err(|failure| failure.reason)
+    hub.home.readers.read(work).await.map_err(|failure| failure.reason)
 }
 
 pub(super) async fn with_store(
     hub: &Arc<Hub>,
     work: impl FnOnce(&mut RecordStore) -> Result<ForgetResult, StoreError> + Send + 'static,
 ) -> Result<ForgetResult, String> {
-    match hub.keeper().with_store(work).await {
+    match hub.home.keeper().with_store(work).await {
         Ok(done) => done.map_err(|error| error.to_string()),
         Err(error) => Err(error.to_string()),
     }

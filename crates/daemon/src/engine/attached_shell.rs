@@ -27,10 +27,10 @@ use super::unsaved_buffers::holder;
 use crate::access::principal::Principal;
 use crate::byte_budget::InFlightBytes;
 
-/// What an observer is told that speaks.
+/// Reason that an observer gets who speaks.
 const ONLY_WATCHES: &str = "this shell attached as an observer; attach as a controller to speak";
 
-/// What a shell's response leads to.
+/// Consequence of a shell's response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ResponseEffect {
     /// Nothing that its sender hears of.
@@ -45,7 +45,7 @@ pub(crate) struct ApprovalVerdict {
     /// The question.
     pub(crate) effect: u64,
     pub(crate) answer: ApprovalChoice,
-    /// What was seen.
+    /// Hash of the action that was seen.
     pub(crate) hash: ActionHash,
 }
 
@@ -98,7 +98,7 @@ impl AttachedShell {
         self.take_in(signal, load, MessageNewness::Any, &[])
     }
 
-    /// The same for a message that brings answers to questions of the guard: they and it are
+    /// Takes a message in that brings answers to questions of the guard: they and it are
     /// recorded together or not at all, and once. Whether an answer counts is for the session to
     /// say.
     ///
@@ -113,7 +113,7 @@ impl AttachedShell {
         self.take_in(signal, load, MessageNewness::Any, verdicts)
     }
 
-    /// The same for a message that must have come before: one that has not is refused with
+    /// Takes a message in that must have come before: one that has not is refused with
     /// `unknown-id`, and nothing comes of it.
     ///
     /// # Errors
@@ -138,19 +138,19 @@ impl AttachedShell {
         newness: MessageNewness,
         verdicts: &[ApprovalVerdict],
     ) -> Result<(), EngineError> {
-        self.hub.check_open()?;
+        self.hub.running.check_open()?;
         let mut inner = self.session.lock();
         if let Some(gone) = &inner.gone {
             return Err(gone.clone());
         }
         self.hub.check_room(&inner)?;
-        let active = self.hub.stamp();
+        let active = self.hub.directory.stamp();
         let Some(feed) = inner.feed(self.id) else { return Err(EngineErrorCode::Internal.into()) };
         if feed.role == AttachRole::Observer {
             return Err(EngineError::because(EngineErrorCode::NotPermitted, ONLY_WATCHES));
         }
         if newness == MessageNewness::Any {
-            self.hub.spending.check(&feed.who, self.hub.now())?;
+            self.hub.home.spending.check(&feed.who, self.hub.now())?;
         }
         feed.active = active;
         let ticket = (feed.mode == StreamMode::Answers).then_some(active);
@@ -179,14 +179,14 @@ impl AttachedShell {
         id: Option<&Value>,
         payload: &Value,
     ) -> Result<ResponseEffect, EngineError> {
-        self.hub.check_open()?;
+        self.hub.running.check_open()?;
         let unknown = || EngineError::because(EngineErrorCode::UnknownId, NOT_ASKED);
         let effect = id.and_then(|id| inbound_message::effect_of(id, &self.session.id));
         let mut inner = self.session.lock();
         if let Some(effect) = effect.filter(|effect| inner.questions.contains_key(effect)) {
             return self.decide(&mut inner, effect, id, payload);
         }
-        let active = self.hub.stamp();
+        let active = self.hub.directory.stamp();
         let feed = inner.feed(self.id).ok_or_else(unknown)?;
         if feed.role == AttachRole::Observer && effect.is_some() {
             return Err(EngineError::because(EngineErrorCode::NotPermitted, ONLY_WATCHES));
@@ -218,13 +218,13 @@ impl AttachedShell {
     ) -> Result<ResponseEffect, EngineError> {
         let reply = ApprovalReply::of(payload)?;
         self.hub.check_room(inner)?;
-        let active = self.hub.stamp();
+        let active = self.hub.directory.stamp();
         let Some(feed) = inner.feed(self.id) else { return Err(EngineErrorCode::Internal.into()) };
         if feed.role == AttachRole::Observer {
             return Err(EngineError::because(EngineErrorCode::NotPermitted, ONLY_WATCHES));
         }
         // One that does not count is recorded as well.
-        self.hub.spending.check(&feed.who, self.hub.now())?;
+        self.hub.home.spending.check(&feed.who, self.hub.now())?;
         feed.active = active;
         let ticket = (feed.mode == StreamMode::Answers).then_some(active);
         if let Some(ticket) = ticket {
@@ -267,7 +267,7 @@ impl AttachedShell {
         Poll::Pending
     }
 
-    /// How things stand, for the answer to a hello.
+    /// Returns session, head and status, for the answer to a hello.
     pub(crate) fn snapshot(&self) -> AttachSnapshot {
         let mut inner = self.session.lock();
         let role = inner.feed(self.id).map_or(AttachRole::Observer, |feed| feed.role);
@@ -392,7 +392,7 @@ impl Drop for AttachedShell {
         drop(inner);
         if let Some(shell) = left {
             // Its buffers went with it, or will be reported again.
-            self.hub.overlays.left(|| holder(&self.session.id, shell.as_ref()));
+            self.hub.home.overlays.left(|| holder(&self.session.id, shell.as_ref()));
         }
         // Whoever makes it unused later sees to it then.
         if is_unused {

@@ -36,18 +36,18 @@ const ENGINE: &str = "engine";
 
 /// Actuators of shells that a session remembers; further names are not registered, and requests
 /// to them are answered `unknown-target`.
-const SHELL_ACTUATORS: usize = 64;
+const MAX_SHELL_ACTUATORS: usize = 64;
 
-/// What was done before with another body under the same id.
+/// Reason for a message whose id was used with another body.
 const CONFLICT: &str = "this id was used before with another body; use a new one";
 
-/// What was to be a repeat, and is none.
+/// Reason for a message that was to be a repeat, and is none.
 const NOT_KNOWN: &str = "no message of this id is known";
 
-/// What a client is told whose message would have to wait behind too many others.
+/// Reason for a message that would have to wait behind too many others.
 const NO_ROOM: &str = "too many messages of this session wait for their turn; send it again later";
 
-/// What is to happen when the append is durable, in order.
+/// Work for when the append is durable, in order.
 #[derive(Debug)]
 pub(super) enum PostCommit {
     /// A numbered event: shells may see it.
@@ -59,9 +59,9 @@ pub(super) enum PostCommit {
         body: Box<str>,
         answers: Option<u64>,
     },
-    /// Somebody waits for the answer to the signal of this number.
+    /// Waiter for the answer to the signal of this number.
     Await { seq: u64, waiter: ReplyWaiter, load: InFlightBytes },
-    /// Somebody waits for what becomes of the answer of this number.
+    /// Waiter for the outcome of the answer of this number.
     Tell { seq: u64, back: AnswerRoute },
     /// A shell wants to know that its message is recorded.
     Receipt { to: AttachmentId, id: Option<Value>, seq: u64 },
@@ -75,11 +75,11 @@ pub(super) enum PostCommit {
     Execute { effect: u64 },
 }
 
-/// What a batch is made with.
+/// Services that a batch is made with.
 #[derive(Clone, Copy)]
 pub(super) struct BatchContext<'a> {
     pub(super) host: &'a Host,
-    /// What the host carries out.
+    /// Actuators of the host.
     pub(super) actuators: &'a [ActuatorRef],
     pub(super) guard: &'a PolicyGuard,
     pub(super) sums: &'a PrincipalUsageSums,
@@ -92,7 +92,7 @@ pub(super) struct BatchContext<'a> {
 pub(super) struct AppendBatch<'a> {
     pub(super) core: &'a mut LoadedSession,
     host: &'a Host,
-    /// What the host carries out.
+    /// Actuators of the host.
     actuators: &'a [ActuatorRef],
     guard: &'a PolicyGuard,
     sums: &'a PrincipalUsageSums,
@@ -106,7 +106,7 @@ pub(super) struct AppendBatch<'a> {
     pub(super) after: Vec<PostCommit>,
     /// Acts that were added to the sums.
     pub(super) acts: Vec<Act>,
-    /// What messages say about buffers.
+    /// Reports of messages about buffers.
     pub(super) changes: Vec<BufferChange>,
 }
 
@@ -344,7 +344,7 @@ impl<'a> AppendBatch<'a> {
         let mut shells: Vec<ActuatorRef> = kept.cloned().collect();
         for name in offers {
             let is_new = !is_host(name) && shells.iter().all(|actuator| actuator.name != *name);
-            if is_new && shells.len() < SHELL_ACTUATORS {
+            if is_new && shells.len() < MAX_SHELL_ACTUATORS {
                 let name = name.clone();
                 shells.push(ActuatorRef {
                     name,
@@ -521,7 +521,7 @@ impl<'a> AppendBatch<'a> {
         self.record(event.kind(), text, seq, cause, principal)
     }
 
-    /// What is said as it was proposed is kept with what was said alone: it may be a long text.
+    /// Shares the text of a proposal with the words that were said from it: it may be long.
     fn share(&mut self, event: usize, said: usize) {
         let [proposed, told] = [event, said].map(|draft| &*self.append.drafts[draft].body);
         if let Some(SharedText { in_event: from, in_said: at, bytes }) =

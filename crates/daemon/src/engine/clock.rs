@@ -42,7 +42,7 @@ impl MonotonicClock {
         self.last.fetch_max(now, Ordering::Relaxed).max(now)
     }
 
-    /// How long until a time; zero when it is past.
+    /// Time until then; zero when it is past.
     pub(super) fn until(&self, at: i64) -> Duration {
         let left = at.saturating_sub(self.now());
         Duration::from_millis(u64::try_from(left).unwrap_or(0))

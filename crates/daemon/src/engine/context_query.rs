@@ -40,7 +40,7 @@ const ACTIONS: &[ContextAction] = &[
 /// An answer in the making.
 pub(super) type Answering = Pin<Box<dyn Future<Output = Result<QueryAnswer, EngineError>> + Send>>;
 
-/// Something that can be asked.
+/// Action that can be asked for.
 struct ContextAction {
     /// Without its colon.
     name: &'static str,
@@ -48,7 +48,7 @@ struct ContextAction {
     answer: fn(Arc<Hub>, QueryAsker, Value) -> Answering,
 }
 
-/// Who asks.
+/// Asker of a question.
 #[derive(Debug)]
 pub(crate) struct QueryAsker {
     /// The principal of the connection.

@@ -33,7 +33,8 @@ pub(crate) enum EngineErrorCode {
 }
 
 impl EngineErrorCode {
-    /// All codes.
+    /// All codes, for the tests of those who convert them.
+    #[cfg(test)]
     pub(crate) const ALL: [EngineErrorCode; 11] = [
         EngineErrorCode::InvalidValue,
         EngineErrorCode::Unsupported,

@@ -35,7 +35,7 @@ impl HubFacts {
     }
 }
 
-/// What is known of a session that is in memory.
+/// Facts about a session that is in memory.
 #[derive(Clone, Copy, Default)]
 struct LiveSession {
     head: u64,
@@ -73,8 +73,8 @@ impl DaemonFacts for HubFacts {
             sessions: live.len(),
             busy: live.values().filter(|live| live.status.doing != EngineActivity::Idle).count(),
             shells: live.values().map(|live| live.shells).sum(),
-            record: hub.head.load(Ordering::Relaxed),
-            trouble: (!hub.is_healthy()).then(|| "the record takes nothing".into()),
+            record: hub.home.head.load(Ordering::Relaxed),
+            trouble: (!hub.home.is_healthy()).then(|| "the record takes nothing".into()),
             ..nothing_known()
         }
     }
@@ -106,7 +106,8 @@ pub(super) fn list(hub: &Hub, who: &Principal) -> Value {
 
 /// Recorded sessions, the latest first.
 fn rows(hub: &Hub, sees: impl Fn(&str) -> bool) -> Vec<SessionRow> {
-    let mut rows = hub.readers.read_here(bridle_record::RecordReader::sessions).unwrap_or_default();
+    let mut rows =
+        hub.home.readers.read_here(bridle_record::RecordReader::sessions).unwrap_or_default();
     rows.retain(|row| !row.forgotten && sees(&row.owner));
     rows.sort_by_key(|row| std::cmp::Reverse(row.last_at));
     rows
@@ -119,7 +120,7 @@ fn live(hub: &Hub) -> HashMap<Box<str>, LiveSession> {
             LiveSession { head: inner.head, shells: inner.feeds.len(), status: inner.status };
         (session.id.as_str().into(), live)
     };
-    hub.present().into_iter().map(look).collect()
+    hub.directory.present().into_iter().map(look).collect()
 }
 
 fn nothing_known() -> StatusFact {

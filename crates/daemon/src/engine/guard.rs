@@ -27,7 +27,7 @@ use crate::config::{DaemonConfig, PolicyChoice};
 pub(crate) struct PolicyGuard {
     choice: PolicyChoice,
     marker: LoadMarker,
-    /// What nothing may be written to.
+    /// Paths that nothing may be written to.
     protected: Vec<Box<str>>,
     present: RwLock<Arc<GuardState>>,
     /// Whether the record has the text of the present ones.
@@ -37,13 +37,13 @@ pub(crate) struct PolicyGuard {
     pub(super) installing: tokio::sync::Mutex<()>,
 }
 
-/// What holds.
+/// Policies that hold.
 #[derive(Debug)]
 pub(crate) struct GuardState {
-    /// What sessions are judged by.
+    /// Policies that sessions are judged by.
     pub(crate) installed: InstalledPolicies,
     text: Arc<str>,
-    /// Why the file is not used as it is.
+    /// Reason why the file is not used as it is.
     pub(crate) fault: Option<Box<str>>,
 }
 
@@ -82,7 +82,7 @@ impl PolicyGuard {
         }
     }
 
-    /// What holds now.
+    /// Returns the policies that hold now.
     pub(crate) fn present(&self) -> Arc<GuardState> {
         Arc::clone(&self.present.read().unwrap_or_else(PoisonError::into_inner))
     }
@@ -178,7 +178,7 @@ impl Hub {
         owner: &str,
     ) -> bool {
         let visited = VisitedSession { session, owner, now: UnixMillis(self.now()) };
-        let found = self.guard.present().installed.may(&who.asker(), access, visited);
+        let found = self.home.guard.present().installed.may(&who.asker(), access, visited);
         who.permits(access) && found.word == PolicyVerdict::Allow
     }
 
@@ -191,7 +191,7 @@ impl Hub {
         owner: &str,
     ) -> bool {
         let visited = VisitedSession { session, owner, now: UnixMillis(self.now()) };
-        let found = self.guard.present().installed.may_answer(&who.asker(), question, visited);
+        let found = self.home.guard.present().installed.may_answer(&who.asker(), question, visited);
         who.permits(SessionAccess::Approve) && found.word == PolicyVerdict::Allow
     }
 }
@@ -225,7 +225,7 @@ fn read(
     }
 }
 
-/// What nothing may be written to: as it is named, and as the system knows it.
+/// Returns the paths that nothing may be written to: as they are named, and as the system knows them.
 pub(super) fn protected(config: &DaemonConfig) -> Vec<Box<str>> {
     let named = config.protected.iter().map(PathBuf::as_path);
     let named = named.chain(config.policy.file()).chain([config.state.as_path()]);

@@ -4,117 +4,66 @@
 //! map while somebody is attached to it, while it has something to do, or while its State is
 //! worth keeping; the record has all of them. Lock order: the map, then a session.
 
+mod engine_tasks;
+mod home;
 mod install;
 mod opening;
 mod recovery;
 mod resting_sessions;
+mod session_directory;
 mod start;
 
-use std::collections::HashMap;
 use std::fmt;
-use std::hash::{BuildHasher, RandomState};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread::JoinHandle;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
-use bridle_host::Host;
-use bridle_loop::{ActuatorRef, ApprovalRequest, Seq, SessionId, WithdrawalReason};
-use bridle_memex::MemoryStore;
-use bridle_record::{AppendNumbers, RecordAppend};
+use bridle_loop::{ApprovalRequest, Seq, SessionId, WithdrawalReason};
 use bridle_sexp::Value;
-use tokio::sync::{Semaphore, SemaphorePermit, oneshot};
-use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
+use tokio::sync::oneshot;
 
-use self::opening::EngineFiles;
-use self::resting_sessions::RestingSessions;
+use self::engine_tasks::EngineTasks;
+use self::home::Home;
+use self::session_directory::SessionDirectory;
 use super::attached_shell::AttachedShell;
 use super::batch::BatchContext;
 use super::clock::MonotonicClock;
 use super::error::{EngineError, EngineErrorCode};
 use super::facts;
-use super::guard::PolicyGuard;
 use super::inbox_item::InboxItem;
 use super::live_session::{GuardQuestion, LiveSessionSlot, RingCapacity, SlotState};
 use super::load;
-use super::memex_service::AsyncMemexService;
-use super::principal_usage::PrincipalUsageSums;
-use super::readers::ReaderPool;
-use super::record_writer::{AppendError, RecordWriter};
-use super::refusals::{NO_SUCH_SESSION, RefusalCounter, RefusedAttempt};
-use super::schedules::ScheduleList;
+use super::refusals::{NO_SUCH_SESSION, RefusedAttempt};
 use super::session_task::drive;
-use super::session_timers::SessionTimers;
 use super::shell_feed::{Reading, ShellFeed};
-use super::spending::RecordBudgetUse;
 use super::stream::AttachRole;
 use super::stream::{AttachRequest, AttachmentId, OutboundItem, StreamMode};
-use super::unsaved_buffers::UnsavedBuffers;
 use crate::access::principal::Principal;
 use crate::config::EngineLimits;
 use crate::metrics::EngineMetrics;
 
-/// Sessions that are stepped through at the same time: as many as a few commits take. Others wait with
-/// their messages alone: 5,000 prompts at once left 76 MiB behind instead of 133.
-const DESKS: usize = 512;
+/// Time that a question waits for sessions that are still being loaded after the start, or for what was said before
+/// it.
+const QUESTION_WAIT: Duration = Duration::from_secs(5);
 
-/// How long a list of questions waits for sessions that are still being loaded after the start, and a
-/// question about a buffer for what was said before it.
-const PATIENCE: Duration = Duration::from_secs(5);
-
-/// How long work that could not be recorded waits until it is tried again.
-const RETRY: Duration = Duration::from_millis(500);
+/// Pause before work that could not be recorded is tried again.
+const RECORD_RETRY_INTERVAL: Duration = Duration::from_millis(500);
 
 /// One per daemon.
 pub(crate) struct Hub {
     limits: EngineLimits,
-    keeper: RecordWriter,
-    /// The keeper's thread, until it is joined.
-    keeping: Mutex<Option<JoinHandle<()>>>,
-    pub(super) readers: ReaderPool,
     clock: Arc<MonotonicClock>,
-    host: Arc<Host>,
-    /// What the host carried out when it began.
-    actuators: Vec<ActuatorRef>,
-    /// The user's files, if there are any to look after.
-    files: EngineFiles,
-    sessions: Mutex<HashMap<SessionId, Arc<LiveSessionSlot>>>,
-    /// Sessions at rest whose State is in memory.
-    loaded: Mutex<RestingSessions>,
-    pub(super) wakes: SessionTimers,
-    pub(super) refusals: RefusalCounter,
-    /// The policies that hold.
-    pub(crate) guard: PolicyGuard,
-    /// What principals did in all sessions.
-    pub(super) sums: PrincipalUsageSums,
-    /// What sessions have planned.
-    pub(super) plans: ScheduleList,
-    /// What of the record's budgets is used.
-    pub(super) spending: Arc<RecordBudgetUse>,
-    /// Buffers that shells have not saved.
-    pub(crate) overlays: Arc<UnsavedBuffers>,
-    /// Turns for thoughts and acts.
-    workers: Semaphore,
-    /// Turns for batches: what is loaded and stepped through at the same time.
-    desks: Semaphore,
-    /// Drive tasks, workers, the timer.
-    tasks: TaskTracker,
-    /// Sessions that had something open when the daemon started and are not loaded yet.
-    recovering: TaskTracker,
-    /// Cancelled when the daemon stops; ends what only waits.
-    quit: CancellationToken,
-    /// Counts everything that needs an order: attachments, messages, rests.
-    stamps: AtomicU64,
-    stopping: AtomicBool,
-    /// The number of the latest record.
-    pub(super) head: AtomicU64,
     pub(super) started: Instant,
-    names: RandomState,
     metrics: EngineMetrics,
+    /// Everything that belongs to the owner of this daemon.
+    pub(crate) home: Home,
+    /// Sessions in memory, and when each is to wake.
+    pub(super) directory: SessionDirectory,
+    /// Whatever runs, and the end of it.
+    pub(super) running: EngineTasks,
 }
 
-/// How much is going on, for a detailed health answer.
+/// Counts of all that is going on, for a detailed health answer.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct EngineTraffic {
     /// Sessions in memory.
@@ -155,7 +104,7 @@ impl Hub {
         who: Principal,
         want: AttachRequest,
     ) -> Result<Arc<AttachedShell>, EngineError> {
-        self.check_open()?;
+        self.running.check_open()?;
         if who == Principal::Anonymous {
             return Err(self.forbid(&who, RefusedAttempt::Attach(want.role, want.session.as_ref())));
         }
@@ -184,12 +133,12 @@ impl Hub {
         who: Principal,
         want: AttachRequest,
     ) -> Result<Arc<AttachedShell>, EngineError> {
-        self.check_open()?;
+        self.running.check_open()?;
         // Whoever is unknown has no session, not even in memory.
         if who == Principal::Anonymous {
             return Err(self.forbid(&who, RefusedAttempt::Attach(want.role, None)));
         }
-        let held = self.find_or_begin(&self.fresh_name(), &who.name());
+        let held = self.find_or_begin(&self.directory.fresh_name(), &who.name());
         if !self.may_join(&who, want.role, &held.session) {
             return Err(self.forbid(&who, RefusedAttempt::Attach(want.role, None)));
         }
@@ -217,22 +166,17 @@ impl Hub {
         facts::list(self, who)
     }
 
-    /// Whether the record takes what it is given.
-    pub(crate) fn is_healthy(&self) -> bool {
-        self.keeper.is_healthy()
-    }
-
-    /// What the engine counts.
+    /// Returns the counters of the engine.
     pub(crate) fn metrics(&self) -> &EngineMetrics {
         &self.metrics
     }
 
-    /// How much is going on now. Looks at every session in memory.
+    /// Counts all that is going on now. Looks at every session in memory.
     pub(crate) fn traffic(&self) -> EngineTraffic {
-        let appends = self.keeper.waiting();
-        let records = self.head.load(Ordering::Relaxed);
+        let appends = self.home.keeper.waiting();
+        let records = self.home.head.load(Ordering::Relaxed);
         let mut traffic = EngineTraffic { appends, records, ..EngineTraffic::default() };
-        for session in self.present() {
+        for session in self.directory.present() {
             let inner = session.lock();
             traffic.sessions += 1;
             traffic.shells += inner.feeds.len();
@@ -243,12 +187,12 @@ impl Hub {
         traffic
     }
 
-    /// How much a session's ring of recent events holds.
+    /// Returns the capacity of a session's ring of recent events.
     pub(super) fn room(&self) -> RingCapacity {
         RingCapacity { events: self.limits.recent, bytes: self.limits.recent_bytes }
     }
 
-    /// How many events are read from the record at once.
+    /// Returns the number of events that are read from the record at once.
     pub(super) fn page(&self) -> usize {
         self.limits.page
     }
@@ -258,89 +202,22 @@ impl Hub {
         self.clock.now()
     }
 
-    pub(super) fn host(&self) -> Arc<Host> {
-        Arc::clone(&self.host)
-    }
-
-    /// The user's files, once there are any to look after.
-    pub(super) fn memory(&self) -> Option<&Arc<MemoryStore>> {
-        self.files.memory()
-    }
-
-    /// Who keeps the index of them.
-    pub(super) fn memex_service(&self) -> Option<&AsyncMemexService> {
-        self.files.memex_service()
-    }
-
-    pub(super) fn host_ref(&self) -> &Host {
-        &self.host
-    }
-
-    pub(super) fn keeper(&self) -> &RecordWriter {
-        &self.keeper
-    }
-
-    pub(super) fn tasks(&self) -> &TaskTracker {
-        &self.tasks
-    }
-
-    /// What batches are made with.
+    /// Returns the services that a batch is made with.
     pub(super) fn means(&self) -> BatchContext<'_> {
         let at = self.now();
         BatchContext {
-            host: &self.host,
-            actuators: self.files.actuators().unwrap_or(&self.actuators),
-            guard: &self.guard,
-            sums: &self.sums,
-            plans: &self.plans,
+            host: &self.home.host,
+            actuators: self.home.files.actuators().unwrap_or(&self.home.actuators),
+            guard: &self.home.guard,
+            sums: &self.home.sums,
+            plans: &self.home.plans,
             at,
         }
     }
 
-    /// Waits until every session that had something open at the start is loaded, at most [`PATIENCE`].
-    pub(super) async fn recovered(&self) {
-        // Whoever asks is told what is there by then.
-        let _ = tokio::time::timeout(PATIENCE, self.recovering.wait()).await;
-    }
-
-    /// How long a question of the guard waits for an answer.
+    /// Returns the time that a question of the guard waits for an answer.
     pub(super) fn approval_time(&self) -> Duration {
         self.limits.approval
-    }
-
-    /// A number larger than all before.
-    pub(super) fn stamp(&self) -> u64 {
-        self.stamps.fetch_add(1, Ordering::Relaxed)
-    }
-
-    pub(super) fn is_stopping(&self) -> bool {
-        self.stopping.load(Ordering::Relaxed)
-    }
-
-    pub(super) fn check_open(&self) -> Result<(), EngineError> {
-        match self.is_stopping() {
-            true => Err(EngineErrorCode::ShuttingDown.into()),
-            false => Ok(()),
-        }
-    }
-
-    /// Waits for a turn to think or act. Never closed; if it were, none would be held back.
-    pub(super) async fn worker_turn(&self) -> Option<SemaphorePermit<'_>> {
-        self.workers.acquire().await.ok()
-    }
-
-    /// Waits for a turn to load a session and step through its work.
-    pub(super) async fn desk_turn(&self) -> Option<SemaphorePermit<'_>> {
-        self.desks.acquire().await.ok()
-    }
-
-    /// Has an append kept.
-    pub(super) async fn keep(&self, append: RecordAppend) -> Result<AppendNumbers, AppendError> {
-        let numbers = self.keeper.append(append).await?;
-        if let Some(last) = numbers.last() {
-            self.head.fetch_max(last.0, Ordering::Relaxed);
-        }
-        Ok(numbers)
     }
 
     /// Sees to it that a session's inbox is worked off.
@@ -352,7 +229,7 @@ impl Hub {
         if !inner.driving {
             inner.driving = true;
             // In a place of its own: a task is handed on several times until it is where it stays.
-            self.tasks.spawn(Box::pin(drive(Arc::clone(self), Arc::clone(session))));
+            self.running.tasks.spawn(Box::pin(drive(Arc::clone(self), Arc::clone(session))));
         }
     }
 
@@ -363,7 +240,7 @@ impl Hub {
         self.wake_drive(session, &mut inner);
     }
 
-    /// Waits until a session has recorded what was handed to it before, at most [`PATIENCE`].
+    /// Waits until a session has recorded what was handed to it before, at most [`QUESTION_WAIT`].
     pub(super) async fn reached(self: &Arc<Hub>, held: Option<&SessionHandle>) {
         let Some(SessionHandle { session, .. }) = held else { return };
         let reached = {
@@ -377,7 +254,7 @@ impl Hub {
             reached
         };
         // Whoever asks sees what is there by then.
-        let _ = tokio::time::timeout(PATIENCE, reached).await;
+        let _ = tokio::time::timeout(QUESTION_WAIT, reached).await;
     }
 
     /// Hands a message to a session, if it has room.
@@ -413,10 +290,10 @@ impl Hub {
     /// Tries again soon what could not be recorded.
     pub(super) fn retry_later(self: &Arc<Hub>, session: &Arc<LiveSessionSlot>) {
         let (hub, session) = (Arc::clone(self), Arc::clone(session));
-        self.tasks.spawn(async move {
+        self.running.tasks.spawn(async move {
             tokio::select! {
-                () = tokio::time::sleep(RETRY) => {}
-                () = hub.quit.cancelled() => return,
+                () = tokio::time::sleep(RECORD_RETRY_INTERVAL) => {}
+                () = hub.running.quit.cancelled() => return,
             }
             let mut inner = session.lock();
             if !inner.inbox.is_empty() {
@@ -427,8 +304,9 @@ impl Hub {
 
     /// Begins to read events of a session after a number.
     pub(super) fn read_page(&self, session: &SessionId, after: u64) -> Reading {
-        let (readers, session, page) = (self.readers.clone(), session.clone(), self.limits.page);
-        self.tasks.spawn(async move { load::page(&readers, session, after, page).await })
+        let (readers, session, page) =
+            (self.home.readers.clone(), session.clone(), self.limits.page);
+        self.running.tasks.spawn(async move { load::page(&readers, session, after, page).await })
     }
 
     /// The session of this name, from memory or from the record.
@@ -439,7 +317,7 @@ impl Hub {
         self: &Arc<Hub>,
         id: &SessionId,
     ) -> Result<Option<SessionHandle>, EngineError> {
-        if let Some(session) = self.map().get(id) {
+        if let Some(session) = self.directory.map().get(id) {
             return Ok(Some(self.hold(session)));
         }
         let Some((owner, head)) = self.row(id).await? else { return Ok(None) };
@@ -453,28 +331,28 @@ impl Hub {
         owner: &Arc<str>,
         head: u64,
     ) -> SessionHandle {
-        let mut map = self.map();
+        let mut map = self.directory.map();
         let make = || Arc::new(LiveSessionSlot::new(id.clone(), Arc::clone(owner), head));
         self.hold(map.entry(id.clone()).or_insert_with(make))
     }
 
-    /// The same for a session that the record does not know: nothing is read when it begins.
+    /// Returns the session of this name, made in memory without a look into the record, which does not know it.
     fn find_or_begin(self: &Arc<Hub>, id: &SessionId, owner: &Arc<str>) -> SessionHandle {
-        let mut map = self.map();
+        let mut map = self.directory.map();
         let make = || Arc::new(LiveSessionSlot::unborn(id.clone(), Arc::clone(owner)));
         self.hold(map.entry(id.clone()).or_insert_with(make))
     }
 
     /// A session rests: others may need its memory more.
     pub(super) fn rested(self: &Arc<Hub>, session: &Arc<LiveSessionSlot>, is_loaded: bool) {
-        let stamp = self.stamp();
+        let stamp = self.directory.stamp();
         let (before, is_known, is_empty) = {
             let mut inner = session.lock();
             let before = std::mem::replace(&mut inner.stamp, stamp);
             (before, std::mem::replace(&mut inner.rested, is_loaded), inner.feeds.is_empty())
         };
         let gives_way = {
-            let mut resting = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut resting = self.directory.loaded.lock().unwrap_or_else(PoisonError::into_inner);
             resting.remove(before);
             if is_loaded {
                 resting.add(stamp, session.id.clone(), is_known);
@@ -491,25 +369,14 @@ impl Hub {
 
     /// Takes a session out of the map if nothing keeps it there.
     pub(super) fn sweep(&self, id: &SessionId) {
-        let mut map = self.map();
+        let mut map = self.directory.map();
         if map.get(id).is_some_and(|session| session.lock().is_unused()) {
             map.remove(id);
         }
     }
 
-    /// All sessions in memory.
-    pub(super) fn present(&self) -> Vec<Arc<LiveSessionSlot>> {
-        self.map().values().cloned().collect()
-    }
-
-    /// A name that no session has.
-    pub(super) fn fresh_name(&self) -> SessionId {
-        let name = format!("s{:016x}", self.names.hash_one(self.stamp()));
-        SessionId::parse(&name).expect("hex digits are a name")
-    }
-
     fn evict(self: &Arc<Hub>, id: &SessionId) {
-        let map = self.map();
+        let map = self.directory.map();
         let Some(session) = map.get(id) else { return };
         let mut inner = session.lock();
         // One that is driven comes here again when it rests.
@@ -530,7 +397,7 @@ impl Hub {
         if let Some(gone) = &inner.gone {
             return Err(gone.clone());
         }
-        let attachment = AttachmentId(self.stamp());
+        let attachment = AttachmentId(self.directory.stamp());
         let feed = ShellFeed::new(attachment, who, want, inner.head);
         inner.join(feed);
         let open: Vec<GuardQuestion> = inner.questions.values().cloned().collect();
@@ -571,7 +438,7 @@ impl Hub {
     /// Owner and last number of a session that the record knows.
     async fn row(&self, id: &SessionId) -> Result<Option<(Arc<str>, u64)>, EngineError> {
         let id = id.clone();
-        let row = self.readers.read(move |reader| reader.session(id.as_str())).await?;
+        let row = self.home.readers.read(move |reader| reader.session(id.as_str())).await?;
         let row = row.filter(|row| !row.forgotten);
         Ok(row.map(|row| (row.owner.into(), row.head_seq)))
     }
@@ -579,10 +446,6 @@ impl Hub {
     fn hold(self: &Arc<Hub>, session: &Arc<LiveSessionSlot>) -> SessionHandle {
         session.lock().pins += 1;
         SessionHandle { hub: Arc::clone(self), session: Arc::clone(session) }
-    }
-
-    fn map(&self) -> MutexGuard<'_, HashMap<SessionId, Arc<LiveSessionSlot>>> {
-        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -49,7 +49,7 @@ pub(super) struct InboundMessage {
     pub(super) newness: MessageNewness,
     /// The AST of a buffer that it brings.
     pub(super) ast: Option<SentAst>,
-    /// What its body is recognized by when it comes again, if not by its payload.
+    /// Hash by which its body is recognized when it comes again, if not by its payload.
     pub(super) body: Option<bridle_record::RecordHash>,
 }
 
@@ -64,9 +64,9 @@ impl InboundMessage {
 /// Whether a message may be new.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum MessageNewness {
-    /// It may.
+    /// New or a repeat.
     Any,
-    /// It must have come before.
+    /// Repeat of a message that came before.
     Repeat,
 }
 
@@ -132,7 +132,7 @@ pub(super) fn effect_of(id: &Value, session: &SessionId) -> Option<u64> {
     number.parse().ok()
 }
 
-/// What a shell's answer says about the request.
+/// Returns the outcome of a request, as a shell's answer says it.
 pub(super) fn outcome_of(payload: &Value) -> Outcome {
     let says = |name| payload.get("status").is_some_and(|status| status.is_keyword(name));
     let reason = || -> Box<str> {

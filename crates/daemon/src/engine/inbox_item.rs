@@ -25,13 +25,13 @@ use bridle_memex::MEMORY;
 pub(super) enum InboxItem {
     /// A shell said something.
     Signal(Box<InboundMessage>),
-    /// Somebody answered a question of the guard.
+    /// Answer to a question of the guard.
     Answer(Box<ApprovalAnswering>),
     /// An act ended, as its actuator or shell says.
     Outcome {
         effect: u64,
         outcome: Outcome,
-        /// Who says so.
+        /// Principal that says so.
         principal: Arc<str>,
     },
     /// A thinker is done.
@@ -40,9 +40,9 @@ pub(super) enum InboxItem {
     Start { effect: u64 },
     /// Time passed.
     Tick(TimerTick),
-    /// What was begun for a signal is no longer wanted.
+    /// Withdrawal of the work that was begun for a signal.
     Withdraw { seq: Seq, how: WithdrawalReason, principal: Arc<str> },
-    /// Somebody wants to know the signals for which something was begun that can be given up.
+    /// Request for the signals whose work can still be given up.
     Ongoing(oneshot::Sender<Vec<Seq>>),
     /// Load the session and take up what was left open.
     Recover(TaskTrackerToken),
@@ -69,12 +69,12 @@ pub(super) struct ApprovalAnswering {
     pub(super) back: AnswerRoute,
 }
 
-/// Who is told what became of an answer.
+/// Receiver of the outcome of an answer.
 #[derive(Debug)]
 pub(super) enum AnswerRoute {
     /// A shell of the session, under the id of its message.
     Shell(ReplyWaiter, Option<Value>),
-    /// Somebody who answered from elsewhere.
+    /// Receiver outside of the session.
     To(oneshot::Sender<Arc<StreamEvent>>),
 }
 
@@ -153,7 +153,7 @@ impl InboxItem {
         }
     }
 
-    /// Who is charged for what is recorded because of it: whoever says something; where time passes, the owner of
+    /// Returns the principal that pays for the records of this item: the sender of a message; where time passes, the owner of
     /// the session, who planned that or let it be planned.
     pub(super) fn payer(&self, session_owner: &str) -> Option<Box<str>> {
         match self {
@@ -183,7 +183,7 @@ impl InboxItem {
         matches!(self, InboxItem::Signal(_) | InboxItem::Answer(_))
     }
 
-    /// How much it weighs among the bytes in flight.
+    /// Returns its weight among the bytes in flight.
     pub(super) fn bytes(&self) -> usize {
         match self {
             InboxItem::Signal(inbound) => inbound.load.bytes(),

@@ -28,20 +28,20 @@ pub(super) struct LiveSessionSlot {
     inner: Mutex<SlotState>,
 }
 
-/// What the lock guards.
+/// State of a session that the lock guards.
 #[derive(Debug, Default)]
 pub(super) struct SlotState {
     /// Work in its order; no capacity while empty.
     pub(super) inbox: VecDeque<InboxItem>,
     /// Messages of shells among the work.
     pub(super) signals: usize,
-    /// How many hold on to this session without being attached.
+    /// Handles on this session beside its shells.
     pub(super) pins: usize,
     /// Whether a drive task has this session.
     pub(super) driving: bool,
     /// State and what belongs to it; absent while evicted or lent to the drive task.
     pub(super) core: Option<Box<LoadedSession>>,
-    /// When it was last put back, in the order of the hub's stamps.
+    /// Stamp of the directory when it last came to rest.
     pub(super) stamp: u64,
     /// Whether its State was in memory the last time that it came to rest.
     pub(super) rested: bool,
@@ -60,23 +60,23 @@ pub(super) struct SlotState {
     pub(super) questions: BTreeMap<u64, GuardQuestion>,
     /// Work that runs outside, by effect.
     pub(super) workers: BTreeMap<u64, CancellableWorker>,
-    /// Who waits for the answer to which signal.
+    /// Senders that wait for an answer, by the number of their signal.
     pub(super) waiters: BTreeMap<u64, ReplyWaiter>,
     pub(super) status: SessionStatus,
-    /// Who was let in last.
+    /// Shell that was let in last.
     pub(super) let_in: Option<Box<AdmittedShell>>,
     /// The turn that was last thought about, and the number of its signal.
     pub(super) thought: Option<(u64, u64)>,
-    /// Why nothing is taken any more.
+    /// Reason why nothing is taken any more.
     pub(super) gone: Option<EngineError>,
 }
 
-/// Somebody who was let in.
+/// Shell that was let in.
 #[derive(Debug)]
 pub(super) struct AdmittedShell {
     pub(super) who: Principal,
     pub(super) role: AttachRole,
-    /// When, in seconds since 1970.
+    /// Seconds since 1970.
     pub(super) at: i64,
     /// The policies that said so.
     pub(super) by: Weak<GuardState>,
@@ -98,7 +98,7 @@ pub(super) struct GuardQuestion {
     pub(super) question: Arc<ApprovalRequest>,
 }
 
-/// Who sent a signal.
+/// Sender of a signal.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ReplyWaiter {
     pub(super) attachment: AttachmentId,
@@ -261,7 +261,7 @@ impl SlotState {
     }
 }
 
-/// How much a ring holds.
+/// Capacity of a ring.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RingCapacity {
     pub(super) events: usize,

@@ -20,11 +20,11 @@ use super::stream::{StreamEvent, StreamEventKind};
 
 /// Bytes after which a page ends: it is held while its shell takes it, and there may be thousands
 /// of shells that take their time.
-const PAGE_BYTES: usize = 256 << 10;
+const MAX_PAGE_BYTES: usize = 256 << 10;
 
 /// Events read first for a page; how large they are tells how many more fit, so that large ones
 /// are not read to be thrown away.
-const FIRST: usize = 16;
+const FIRST_READ_EVENTS: usize = 16;
 
 /// A session as it was found.
 pub(super) struct FoundSession {
@@ -40,8 +40,8 @@ pub(super) struct FoundSession {
 /// # Errors
 /// The record cannot be read.
 pub(super) async fn load(hub: &Arc<Hub>, id: &SessionId) -> Result<FoundSession, EngineError> {
-    let (id, now, sets) = (id.clone(), hub.now(), Arc::clone(&hub.guard.sets));
-    hub.readers.read(move |reader| read(reader, &sets, id, now)).await
+    let (id, now, sets) = (id.clone(), hub.now(), Arc::clone(&hub.home.guard.sets));
+    hub.home.readers.read(move |reader| read(reader, &sets, id, now)).await
 }
 
 /// Reads events of a session after a number.
@@ -63,8 +63,8 @@ fn read_page(
     mut after: u64,
     most: usize,
 ) -> Result<Vec<Arc<StreamEvent>>, StoreError> {
-    let (mut page, mut bytes, mut chunk) = (Vec::new(), 0, FIRST);
-    while page.len() < most && bytes < PAGE_BYTES {
+    let (mut page, mut bytes, mut chunk) = (Vec::new(), 0, FIRST_READ_EVENTS);
+    while page.len() < most && bytes < MAX_PAGE_BYTES {
         let next = reader.stream(session.as_str(), after, chunk.min(most - page.len()))?;
         if next.is_empty() {
             break;
@@ -73,12 +73,12 @@ fn read_page(
             after = event.seq;
             bytes += event.len();
             page.push(event);
-            if bytes >= PAGE_BYTES {
+            if bytes >= MAX_PAGE_BYTES {
                 break;
             }
         }
         let usual = bytes / page.len().max(1);
-        chunk = PAGE_BYTES.saturating_sub(bytes) / usual.max(1) + 1;
+        chunk = MAX_PAGE_BYTES.saturating_sub(bytes) / usual.max(1) + 1;
     }
     Ok(page)
 }

@@ -20,11 +20,11 @@ use crate::bounded_queue::{BoundedQueue, Key};
 /// the writer does for a prompt.
 pub(super) const CHECKPOINT_EVERY: usize = 512;
 
-/// How long a message's receipt is kept, in milliseconds: a day.
+/// Time that a message's receipt is kept, in milliseconds: a day.
 pub(super) const RECEIPT_MS: i64 = 24 * 60 * 60 * 1000;
 
 /// Receipts kept for a session, as the store keeps them.
-pub(super) const RECEIPTS: usize = 4096;
+pub(super) const MAX_RECEIPTS_PER_SESSION: usize = 4096;
 
 /// A loaded session.
 #[derive(Debug)]
@@ -43,11 +43,11 @@ pub(super) struct LoadedSession {
     wake: Option<i64>,
     /// Records since the last checkpoint.
     unsaved: usize,
-    /// How many of them make the next one.
+    /// Number of them that makes the next one.
     save_at: usize,
-    /// What a turn does, if there is one.
+    /// Activity of the turn, if there is one.
     doing: EngineActivity,
-    /// Who spoke last, and is charged for what follows; the session's owner if that is not known.
+    /// Principal that spoke last, and pays for what follows; the session's owner if that is not known.
     payer: Option<Box<str>>,
 }
 
@@ -160,7 +160,7 @@ impl LoadedSession {
         self.unsaved
     }
 
-    /// What the session does, as shells are told.
+    /// Returns the activity of the session, as shells are told.
     pub(super) fn status(&self) -> SessionStatus {
         let Some(turn) = self.state.turn() else { return SessionStatus::default() };
         SessionStatus { doing: self.doing, turn: Some(turn.0) }
@@ -181,7 +181,7 @@ fn first_checkpoint(session: &SessionId) -> usize {
     CHECKPOINT_EVERY / 2 + spread % (CHECKPOINT_EVERY / 2)
 }
 
-/// How a session of this owner begins, if questions of the guard wait so long for an answer.
+/// Returns the first event of a session of this owner, in which questions of the guard wait so long for an answer.
 pub(super) fn began(owner: &str, approval: Duration) -> SessionStart {
     let limits = SessionLimits {
         approval_ms: i64::try_from(approval.as_millis()).unwrap_or(i64::MAX),
@@ -200,11 +200,11 @@ fn deadline(effect: &Effect) -> Option<i64> {
     }
 }
 
-/// Which messages were admitted, to recognize them when they come again.
+/// Messages that were admitted, to recognize them when they come again.
 #[derive(Debug)]
 pub(super) struct SessionReceipts(BoundedQueue<AdmittedMessage>);
 
-/// What was admitted.
+/// Message that was admitted.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct AdmittedMessage {
     pub(super) body: RecordHash,
@@ -214,12 +214,12 @@ pub(super) struct AdmittedMessage {
 
 impl Default for SessionReceipts {
     fn default() -> SessionReceipts {
-        SessionReceipts(BoundedQueue::new(RECEIPTS))
+        SessionReceipts(BoundedQueue::new(MAX_RECEIPTS_PER_SESSION))
     }
 }
 
 impl SessionReceipts {
-    /// What was admitted as this message and is not too old at `now`.
+    /// Returns the message that was admitted under this hash and is not too old at `now`.
     pub(super) fn find(&self, message: RecordHash, now: i64) -> Option<AdmittedMessage> {
         let fresh = |admitted: &&AdmittedMessage| admitted.at.saturating_add(RECEIPT_MS) > now;
         let known = self.0.get(&key(message)).filter(fresh).copied();

@@ -9,8 +9,6 @@ use bridle_memex::{
 use bridle_sexp::Value;
 use tokio::sync::Semaphore;
 
-use super::error::{EngineError, EngineErrorCode};
-
 /// The service of one Memex, and the reads of it that may run at once.
 pub(crate) struct AsyncMemexService {
     service: Arc<MemexService>,
@@ -44,30 +42,16 @@ impl AsyncMemexService {
         &self,
         question: MemexQuestion,
         asker: MemexAsker,
-    ) -> Result<Value, EngineError> {
+    ) -> Result<Value, MemexRefusal> {
         // Never closed; if it were, reading at once would be right.
         let _read = self.reads.acquire().await;
         let service = Arc::clone(&self.service);
         match tokio::task::spawn_blocking(move || service.answer(&question, &asker)).await {
-            Ok(answer) => answer.map_err(|refusal| EngineError::from(&refusal)),
+            Ok(answer) => answer,
             Err(error) => {
                 tracing::error!(%error, "a question to the memex panicked");
-                Err(EngineErrorCode::Internal.into())
+                Err(MemexRefusal::Internal)
             }
-        }
-    }
-}
-
-impl From<&MemexRefusal> for EngineError {
-    fn from(refusal: &MemexRefusal) -> EngineError {
-        let because = |code| EngineError::because(code, refusal.to_string());
-        match refusal {
-            MemexRefusal::NoMemex => because(EngineErrorCode::UnknownTarget),
-            MemexRefusal::NotFound(_) => because(EngineErrorCode::UnknownId),
-            MemexRefusal::Field { key, .. } => EngineError::invalid(key, refusal.to_string()),
-            MemexRefusal::Invalid(_) => because(EngineErrorCode::InvalidValue),
-            MemexRefusal::Unavailable(_) => because(EngineErrorCode::StoreUnavailable),
-            MemexRefusal::NotOurs => EngineErrorCode::Internal.into(),
         }
     }
 }

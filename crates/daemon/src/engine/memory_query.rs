@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use super::context_query::{Answering, QueryAnswer, QueryAsker};
-use super::error::EngineError;
+use super::error::{EngineError, EngineErrorCode};
 use super::hub::Hub;
 use super::refusals::RefusedAttempt;
 use crate::access::principal::Principal;
@@ -22,7 +22,7 @@ use crate::access::principal::Principal;
 const NO_SESSION: &str = "recall";
 
 /// Records of the daemon that a log has: what it did, and what it refused.
-const LOGGED: [RecordKind; 6] = [
+const LOGGED_RECORD_KINDS: [RecordKind; 6] = [
     RecordKind::DaemonUp,
     RecordKind::DaemonDown,
     RecordKind::Policy,
@@ -32,16 +32,29 @@ const LOGGED: [RecordKind; 6] = [
 ];
 
 /// Records among which they are looked for, from the latest back.
-const LOOKED_AT: u64 = 20_000;
+const MAX_SEARCHED_RECORDS: u64 = 20_000;
 
 /// Answers a question about what memory holds.
 pub(super) fn answer(hub: Arc<Hub>, from: QueryAsker, payload: Value) -> Answering {
     Box::pin(async move {
         let QueryAsker { who, own, .. } = from;
-        let question =
-            MemexQuestion::of(&payload).map_err(|refusal| EngineError::from(&refusal))?;
+        let question = MemexQuestion::of(&payload)?;
         hub.recall(&who, question, own).await.map(QueryAnswer::from)
     })
+}
+
+impl From<MemexRefusal> for EngineError {
+    fn from(refusal: MemexRefusal) -> EngineError {
+        let because = |code| EngineError::because(code, refusal.to_string());
+        match refusal {
+            MemexRefusal::NoMemex => because(EngineErrorCode::UnknownTarget),
+            MemexRefusal::NotFound(_) => because(EngineErrorCode::UnknownId),
+            MemexRefusal::Field { key, .. } => EngineError::invalid(key, refusal.to_string()),
+            MemexRefusal::Invalid(_) => because(EngineErrorCode::InvalidValue),
+            MemexRefusal::Unavailable(_) => because(EngineErrorCode::StoreUnavailable),
+            MemexRefusal::Internal => EngineErrorCode::Internal.into(),
+        }
+    }
 }
 
 impl Hub {
@@ -64,17 +77,17 @@ impl Hub {
                 Err(self.forbid(who, RefusedAttempt::Recall))
             }
             MemexQuestion::Logs(limit) => self.logs(limit).await,
-            ask => match self.memex_service() {
-                Some(service) => service.answer(ask, MemexAsker { access }).await,
-                None => Err(EngineError::from(&MemexRefusal::NoMemex)),
+            ask => match self.home.memex_service() {
+                Some(service) => Ok(service.answer(ask, MemexAsker { access }).await?),
+                None => Err(MemexRefusal::NoMemex.into()),
             },
         }
     }
 
     /// The latest that the daemon has recorded about itself, the oldest of it first.
     async fn logs(&self, limit: usize) -> Result<Value, EngineError> {
-        let head = self.head.load(Ordering::Relaxed);
-        let records = self.readers.read(move |reader| latest(reader, head, limit)).await?;
+        let head = self.home.head.load(Ordering::Relaxed);
+        let records = self.home.readers.read(move |reader| latest(reader, head, limit)).await?;
         let entries = records.iter().map(|record| {
             let body = record.body.text().and_then(session_fold::parse).unwrap_or(Value::Nil);
             let reason = body.get("reason").or_else(|| body.get("attempt")).cloned();
@@ -92,8 +105,8 @@ impl Hub {
 }
 
 fn latest(reader: &RecordReader, head: u64, limit: usize) -> Result<Vec<Record>, StoreError> {
-    let filter = RecordFilter { session: Some("".into()), ..of_kinds(LOGGED) };
-    let mut after = RecordNumber(head.saturating_sub(LOOKED_AT));
+    let filter = RecordFilter { session: Some("".into()), ..of_kinds(LOGGED_RECORD_KINDS) };
+    let mut after = RecordNumber(head.saturating_sub(MAX_SEARCHED_RECORDS));
     let mut found: Vec<Record> = Vec::new();
     loop {
         let page = reader.records(after, &filter, limit)?;

@@ -32,7 +32,7 @@ pub(super) fn settle(
 ) {
     let Some(core) = &mut desk.core else { return };
     // Before anybody hears of it: whoever was told that something is planned finds it in the list.
-    desk.hub.plans.note(&core.state);
+    desk.hub.home.plans.note(&core.state);
     let mut inner = desk.session.lock();
     let room = desk.hub.room();
     let acts = BTreeMap::new();
@@ -56,7 +56,7 @@ pub(super) fn settle(
     inner.wake_all();
     drop(inner);
     let next = core.state.next_deadline().map(|time| time.0);
-    desk.hub.wakes.set(&desk.session.id, next);
+    desk.hub.directory.wakes.set(&desk.session.id, next);
     for begin in begin {
         match begin {
             DeferredStart::Think(effect, prompt) => {

@@ -30,33 +30,33 @@ use crate::access::principal::Principal;
 const SYSTEM: &str = "system";
 
 /// Most questions in one list, the ones that expire first.
-const SHOWN: usize = 1000;
+const MAX_LISTED_APPROVALS: usize = 1000;
 
 /// Events of a session among which the outcome of an approved act is looked for, the latest.
-const LOOKED_AT: u64 = 512;
+const MAX_SEARCHED_EVENTS: u64 = 512;
 
-/// What a client is told that names no question.
+/// Reason for a request that names no question.
 const NO_NAME: &str = "expected the name of a question, such as `work-7`";
 
-/// What a client is told that names no folder.
+/// Reason for a request that names no folder.
 const NO_PATH: &str = "expected the path of a folder";
 
-/// What a client is told that answers neither yes nor no.
+/// Reason for an answer that is neither yes nor no.
 const NO_VERDICT: &str = "expected `:allow` or `:deny`";
 
-/// What a client is told whose answer could not be recorded.
+/// Reason for an answer that could not be recorded.
 const NOT_TAKEN: &str = "the answer could not be recorded, so it does not count; send it again";
 
 /// A question for the daemon.
 #[derive(Debug)]
 pub(crate) enum DaemonQuery {
-    /// Which sessions there are.
+    /// List of sessions.
     Sessions,
-    /// What sessions have planned.
+    /// List of schedules.
     Schedules,
-    /// Which questions of the guard are open.
+    /// List of open approvals.
     Approvals,
-    /// How it stands with one.
+    /// State of one approval.
     Approval(ApprovalName),
     /// An answer to one.
     Approve(ApprovalName, ApprovalReply),
@@ -64,7 +64,7 @@ pub(crate) enum DaemonQuery {
     InstallPolicy,
     /// Take a folder of Org files up, by its path.
     OpenMemex(String),
-    /// Something about the context.
+    /// Question about the context.
     Context(ContextQuery),
 }
 
@@ -79,7 +79,7 @@ pub(crate) struct ApprovalName {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ApprovalReply {
     answer: ApprovalChoice,
-    /// What was seen, if that is said.
+    /// Hash of the action that was seen, if that is said.
     hash: Option<ActionHash>,
     /// For how many milliseconds the same is to be allowed from now on.
     always: Option<i64>,
@@ -200,7 +200,7 @@ impl Hub {
             query,
             DaemonQuery::Schedules | DaemonQuery::Approvals | DaemonQuery::Approval(_)
         ) {
-            self.recovered().await;
+            self.running.recovered().await;
         }
         match query {
             DaemonQuery::Sessions | DaemonQuery::Schedules | DaemonQuery::Approvals
@@ -239,7 +239,7 @@ impl Hub {
     /// Open questions that a principal may see, as a list of plists.
     pub(crate) fn approvals(&self, who: &Principal) -> Value {
         let mut all = Vec::new();
-        for session in self.present() {
+        for session in self.directory.present() {
             let open: Vec<(u64, GuardQuestion)> = {
                 let inner = session.lock();
                 inner.questions.iter().map(|(id, asking)| (*id, asking.clone())).collect()
@@ -252,7 +252,9 @@ impl Hub {
             }));
         }
         all.sort_by_key(|(expires, _)| *expires);
-        Value::list(all.into_iter().take(SHOWN).map(|(_, plist)| Value::plist(plist)))
+        Value::list(
+            all.into_iter().take(MAX_LISTED_APPROVALS).map(|(_, plist)| Value::plist(plist)),
+        )
     }
 
     async fn listed(
@@ -270,7 +272,7 @@ impl Hub {
         Ok(success(what, [(what, list)]))
     }
 
-    /// How it stands with a question.
+    /// Returns the state of an approval.
     async fn approval(
         self: &Arc<Hub>,
         who: &Principal,
@@ -296,9 +298,13 @@ impl Hub {
             ("by", by.map_or(Value::Nil, Value::str)),
         ];
         let (id, head) = (session.id.clone(), found.core.state.next_seq().0);
-        let looked_at = self.readers.read(move |reader| {
-            let after = head.saturating_sub(LOOKED_AT);
-            reader.stream(id.as_str(), after, usize::try_from(LOOKED_AT).unwrap_or(usize::MAX))
+        let looked_at = self.home.readers.read(move |reader| {
+            let after = head.saturating_sub(MAX_SEARCHED_EVENTS);
+            reader.stream(
+                id.as_str(),
+                after,
+                usize::try_from(MAX_SEARCHED_EVENTS).unwrap_or(usize::MAX),
+            )
         });
         let events = looked_at.await?;
         pairs.extend(said(&events, &name).map(|said| ("said", said)));
@@ -315,9 +321,9 @@ impl Hub {
         own: Option<SessionId>,
     ) -> Result<Value, EngineError> {
         let (held, effect) = self.question(who, named, own).await?;
-        self.check_open()?;
+        self.running.check_open()?;
         // An answer that does not count is recorded as well.
-        self.spending.check(who, self.now())?;
+        self.home.spending.check(who, self.now())?;
         let (done, told) = oneshot::channel();
         let answered = reply.answered(effect, who, None);
         let work = InboxItem::Answer(Box::new(ApprovalAnswering {
@@ -383,7 +389,7 @@ impl Hub {
     }
 }
 
-/// What was last said about an approved act, if it is recent.
+/// Returns the latest words about an approved act, if they are recent.
 fn said(events: &[Record], name: &str) -> Option<Value> {
     events.iter().rev().filter(|record| kind_of(record) == Some(RecordKind::Say)).find_map(
         |record| {
@@ -395,7 +401,7 @@ fn said(events: &[Record], name: &str) -> Option<Value> {
     )
 }
 
-/// How what was asked for ended, if it did and is recent: the word for it.
+/// Returns the word for the outcome of an approved request, if it ended and is recent.
 fn outcome(events: &[Record], question: u64) -> Option<Value> {
     let of = |kind: RecordKind, effect: u64| {
         events.iter().filter(move |record| kind_of(record) == Some(kind)).find_map(move |record| {

@@ -11,7 +11,7 @@ use tokio::sync::Semaphore;
 
 use super::error::{EngineError, EngineErrorCode};
 
-/// What a client is told when the record cannot be read.
+/// Reason for a question that the record cannot be read for.
 const UNREADABLE: &str = "the record cannot be read; the daemon's log has the reason";
 
 /// The readers of one record.

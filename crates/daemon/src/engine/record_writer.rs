@@ -42,10 +42,10 @@ const COPY_AFTER: usize = if cfg!(feature = "faults") { 30 } else { 250 };
 /// once makes commits wait: p99 of 64 shells that ask again at once is 6.4 to 7.3 ms then, 5.0 to 5.6 so.
 const COPY_PAUSE: Duration = Duration::from_millis(if cfg!(feature = "faults") { 0 } else { 10 });
 
-/// How often a record that takes nothing is tried, when nobody else tries.
+/// Interval at which a record that takes nothing is tried, when nobody else tries.
 const PROBE: Duration = Duration::from_secs(1);
 
-/// Why an append is not kept. Nothing of it is.
+/// Reason why an append is not kept. Nothing of it is.
 #[derive(Clone, Debug, thiserror::Error)]
 pub(super) enum AppendError {
     /// The record takes nothing now.
@@ -59,14 +59,14 @@ pub(super) enum AppendError {
     Closed,
 }
 
-/// What a job answers.
+/// Answer of a job.
 type Reply<T> = oneshot::Sender<Result<T, AppendError>>;
 
 /// An append that is durable: its numbers, and itself. It goes back to be dropped by the thread that made
 /// it: memory that one thread takes and another gives back has to be passed between them by the allocator.
 type Kept = (AppendNumbers, RecordAppend);
 
-/// Something to do with the store itself.
+/// Work on the store itself.
 pub(super) type Task = Box<dyn FnOnce(&mut RecordStore) + Send>;
 
 #[expect(clippy::large_enum_variant, reason = "nearly every job is an append")]
@@ -144,7 +144,7 @@ impl RecordWriter {
         let _ = self.jobs.send(WriterJob::Close);
     }
 
-    /// How many jobs wait for the thread.
+    /// Returns the number of jobs that wait for the thread.
     pub(super) fn waiting(&self) -> usize {
         QUEUE - self.room.available_permits()
     }
@@ -155,7 +155,7 @@ impl RecordWriter {
     }
 }
 
-/// What the thread has.
+/// State of the thread.
 struct WriterThread {
     store: RecordStore,
     clock: Arc<MonotonicClock>,
@@ -172,7 +172,7 @@ struct WalCopyThread {
     thread: thread::JoinHandle<()>,
     /// Records since it was told the last time.
     records: usize,
-    /// When that was.
+    /// Time of that.
     told: Instant,
 }
 

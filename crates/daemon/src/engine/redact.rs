@@ -12,7 +12,7 @@ const MEMORIES: [&str; 4] = ["focus", "history", "decisions", "parked"];
 /// Shorter texts are in everything; hiding them would hide the rest and not them.
 const LEAST_BYTES: usize = 4;
 
-/// What stands in the place of what is gone.
+/// Text in the place of a text that is gone.
 const GONE: &str = "(forgotten)";
 
 /// Replaces every text in the memories of a State that quotes the record, or is quoted by it.

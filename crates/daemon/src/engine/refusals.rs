@@ -17,26 +17,26 @@ use super::inbound_message::ShellSignal;
 use super::stream::AttachRole;
 use crate::access::principal::Principal;
 
-/// Attempts of known principals that are recorded in one [`WINDOW`]: enough to see what goes on.
-const MAX_RECORDED: u32 = 60;
+/// Attempts of known principals that are recorded in one [`REFUSAL_WINDOW`]: enough to see what goes on.
+const MAX_RECORDED_PER_WINDOW: u32 = 60;
 
-/// The same of peers that nobody knows: that somebody tries, and how often.
-const MAX_RECORDED_OF_STRANGERS: u32 = 12;
+/// Attempts of peers that nobody knows that are recorded in one [`REFUSAL_WINDOW`].
+const MAX_STRANGERS_RECORDED_PER_WINDOW: u32 = 12;
 
-/// How long they are counted together.
-const WINDOW: Duration = Duration::from_secs(60);
+/// Time in which they are counted together.
+const REFUSAL_WINDOW: Duration = Duration::from_secs(60);
 
-/// What a client is told about a session that is not, or not for it.
+/// Reason for a session that does not exist, or not for this client.
 pub(super) const NO_SUCH_SESSION: &str = "no session of that name for this connection";
 
-/// What a shell is told that answers a question nobody asked it.
+/// Reason for an answer to a question that the shell was not asked.
 pub(super) const NOT_ASKED: &str = "nothing was asked under that id, or it is answered already";
 
-/// What somebody is told whom nobody knows.
+/// Reason for a peer that nobody knows.
 const NOBODY_KNOWS: &str = "the daemon does not know who you are: it answers health checks, \
                             `/help` and `/status`; use the Unix socket or a key for more";
 
-/// Something that a principal may not do.
+/// Attempt of a principal to do what it may not.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum RefusedAttempt<'a> {
     /// Joining a session; the one that it names, if any.
@@ -55,7 +55,7 @@ pub(crate) enum RefusedAttempt<'a> {
     Answer(Option<&'a Value>),
 }
 
-/// How many attempts were recorded lately.
+/// Numbers of attempts that were recorded lately.
 #[derive(Debug, Default)]
 pub(super) struct RefusalCounter {
     known: Mutex<PrincipalRefusals>,
@@ -80,9 +80,9 @@ impl Hub {
         self: &Arc<Hub>,
         signal: &ShellSignal,
     ) -> Result<Value, EngineError> {
-        self.check_open()?;
+        self.running.check_open()?;
         let payload = Some(&signal.payload).filter(|_| signal.kind == SignalKind::Event);
-        match payload.and_then(|payload| self.host_ref().answer_stranger(payload)) {
+        match payload.and_then(|payload| self.home.host_ref().answer_stranger(payload)) {
             Some(answer) => {
                 self.metrics().strangers_answered.inc();
                 Ok(answer)
@@ -93,7 +93,7 @@ impl Hub {
 
     /// Refuses the answer of a peer that nobody knows to a request that it was never sent.
     pub(crate) fn refuse_stranger_answer(self: &Arc<Hub>, id: Option<&Value>) -> EngineError {
-        match self.check_open() {
+        match self.running.check_open() {
             Ok(()) => self.forbid(&Principal::Anonymous, RefusedAttempt::Answer(id)),
             Err(error) => error,
         }
@@ -106,13 +106,15 @@ impl Hub {
         attempt: RefusedAttempt<'_>,
     ) -> EngineError {
         let failure = attempt.failure(who);
-        let Some(unrecorded) = self.refusals.count(who, Instant::now()) else { return failure };
+        let Some(unrecorded) = self.home.refusals.count(who, Instant::now()) else {
+            return failure;
+        };
         let body = attempt.body(failure.code, unrecorded).to_string();
         let draft = NewRecord::new("", RecordKind::Refused.word(), self.now(), &who.name(), body);
         let hub = Arc::clone(self);
-        self.tasks().spawn(async move {
+        self.running.tasks().spawn(async move {
             let append = RecordAppend { drafts: vec![draft], ..RecordAppend::default() };
-            if let Err(error) = hub.keep(append).await {
+            if let Err(error) = hub.home.keep(append).await {
                 tracing::warn!(%error, "a refused attempt could not be recorded");
             }
         });
@@ -121,7 +123,7 @@ impl Hub {
 }
 
 impl RefusedAttempt<'_> {
-    /// What its principal is told: of sessions of others, that there are none.
+    /// Returns the error for its principal: sessions of others do not exist.
     fn failure(self, who: &Principal) -> EngineError {
         if *who == Principal::Anonymous {
             return EngineError::because(EngineErrorCode::NotPermitted, NOBODY_KNOWS);
@@ -178,8 +180,8 @@ impl RefusalCounter {
     /// Counts an attempt; if it is to be recorded, returns how many before it were not.
     fn count(&self, who: &Principal, now: Instant) -> Option<u64> {
         let (counted, most) = match who {
-            Principal::Anonymous => (&self.strangers, MAX_RECORDED_OF_STRANGERS),
-            _ => (&self.known, MAX_RECORDED),
+            Principal::Anonymous => (&self.strangers, MAX_STRANGERS_RECORDED_PER_WINDOW),
+            _ => (&self.known, MAX_RECORDED_PER_WINDOW),
         };
         counted.lock().unwrap_or_else(PoisonError::into_inner).count(most, now)
     }
@@ -187,7 +189,7 @@ impl RefusalCounter {
 
 impl PrincipalRefusals {
     fn count(&mut self, most: u32, now: Instant) -> Option<u64> {
-        if self.began.is_none_or(|began| now.saturating_duration_since(began) >= WINDOW) {
+        if self.began.is_none_or(|began| now.saturating_duration_since(began) >= REFUSAL_WINDOW) {
             self.began = Some(now);
             self.recorded = 0;
         }
@@ -204,7 +206,9 @@ impl PrincipalRefusals {
 mod tests {
     use std::time::Instant;
 
-    use super::{MAX_RECORDED, MAX_RECORDED_OF_STRANGERS, RefusalCounter, WINDOW};
+    use super::{
+        MAX_RECORDED_PER_WINDOW, MAX_STRANGERS_RECORDED_PER_WINDOW, REFUSAL_WINDOW, RefusalCounter,
+    };
     use crate::access::principal::Principal;
 
     #[test]
@@ -212,14 +216,14 @@ mod tests {
         let refusals = RefusalCounter::default();
         let start = Instant::now();
         let count = |now| refusals.count(&Principal::LocalTcp(1000), now);
-        for _ in 0..MAX_RECORDED {
+        for _ in 0..MAX_RECORDED_PER_WINDOW {
             assert_eq!(count(start), Some(0));
         }
         for _ in 0..1000 {
-            assert_eq!(count(start + WINDOW / 2), None);
+            assert_eq!(count(start + REFUSAL_WINDOW / 2), None);
         }
-        assert_eq!(count(start + WINDOW), Some(1000));
-        assert_eq!(count(start + WINDOW), Some(0));
+        assert_eq!(count(start + REFUSAL_WINDOW), Some(1000));
+        assert_eq!(count(start + REFUSAL_WINDOW), Some(0));
     }
 
     #[test]
@@ -227,7 +231,7 @@ mod tests {
         let refusals = RefusalCounter::default();
         let now = Instant::now();
         let strangers = (0..1000).filter_map(|_| refusals.count(&Principal::Anonymous, now));
-        assert_eq!(strangers.count(), usize::try_from(MAX_RECORDED_OF_STRANGERS).unwrap());
+        assert_eq!(strangers.count(), usize::try_from(MAX_STRANGERS_RECORDED_PER_WINDOW).unwrap());
         assert_eq!(refusals.count(&Principal::LocalTcp(1000), now), Some(0));
     }
 }

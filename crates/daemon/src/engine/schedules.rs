@@ -107,7 +107,7 @@ impl Hub {
     /// Schedules that a principal may see, as a list of plists, those that are due first.
     pub(crate) fn schedules(&self, who: &Principal) -> Value {
         let mut all: Vec<(SessionId, Arc<str>, ScheduleFact)> = Vec::new();
-        for (session, of) in &*self.plans.lock() {
+        for (session, of) in &*self.home.plans.lock() {
             let owner: Arc<str> = of.owner.clone().into();
             let facts = of.schedules.iter();
             all.extend(facts.map(|fact| (session.clone(), Arc::clone(&owner), fact.clone())));

@@ -35,32 +35,32 @@ use super::unsaved_buffers::{BufferChange, UnindexedChanges};
 use crate::byte_budget::OWNED;
 
 /// Pieces of work in one append: bounds what one failure throws back.
-const BATCH: usize = 64;
+const MAX_BATCH_ITEMS: usize = 64;
 
 /// A message that weighs more than this many bytes is stepped through on another thread. Its
 /// value is walked and printed then, some 100 us for this much.
-const LARGE: usize = OWNED * (64 << 10);
+const SPAWN_BLOCKING_BYTES: usize = OWNED * (64 << 10);
 
 /// Records since the last checkpoint from which on a State that is given back is written down.
 /// Fewer are read again in about a millisecond, and a session of one exchange has ten.
-const SAVED_FROM: usize = 32;
+const MIN_RECORDS_TO_SAVE: usize = 32;
 
-/// What a client is told whose message could not be recorded.
+/// Reason for a message that could not be recorded.
 const NOT_RECORDED: &str = "the record takes nothing now, so nothing was done; send it again later";
 
 /// Works the inbox off and ends.
 pub(super) async fn drive(hub: Arc<Hub>, session: Arc<LiveSessionSlot>) {
     let core = session.lock().core.take();
-    let mut desk = SessionTask { hub, session, core, undo: Vec::new() };
+    let mut task = SessionTask { hub, session, core, undo: Vec::new() };
     loop {
-        let goes_on = match desk.next() {
+        let goes_on = match task.next() {
             TaskStep::Rest => break,
-            TaskStep::Batch(works) => desk.batch(works).await,
+            TaskStep::Batch(works) => task.batch(works).await,
             // What is rare is boxed: the task is made anew for most messages, and copied as a whole.
-            TaskStep::Begin(began, done) => Box::pin(desk.begin(*began, done)).await,
-            TaskStep::Evict => Box::pin(desk.evict()).await,
+            TaskStep::Begin(began, done) => Box::pin(task.begin(*began, done)).await,
+            TaskStep::Evict => Box::pin(task.evict()).await,
             TaskStep::Erase { record, by, done } => {
-                let _ = done.send(Box::pin(desk.erase(record, by)).await);
+                let _ = done.send(Box::pin(task.erase(record, by)).await);
                 true
             }
             TaskStep::Reach(done) => {
@@ -68,21 +68,21 @@ pub(super) async fn drive(hub: Arc<Hub>, session: Arc<LiveSessionSlot>) {
                 let _ = done.send(());
                 true
             }
-            TaskStep::Close(done) => Box::pin(desk.close(done)).await,
+            TaskStep::Close(done) => Box::pin(task.close(done)).await,
         };
         if !goes_on {
-            desk.stall();
+            task.stall();
             break;
         }
     }
 }
 
-/// What a drive task has.
+/// Task of one session.
 pub(super) struct SessionTask {
     pub(super) hub: Arc<Hub>,
     pub(super) session: Arc<LiveSessionSlot>,
     pub(super) core: Option<Box<LoadedSession>>,
-    /// What to do if the batch under way fails.
+    /// Steps for the case that the batch under way fails.
     undo: Vec<AppendRollback>,
 }
 
@@ -100,7 +100,7 @@ enum TaskStep {
     Rest,
 }
 
-/// What to do when an append fails.
+/// Step for the case that an append fails.
 enum AppendRollback {
     Refuse { to: AttachmentId, ticket: Option<u64>, id: Option<Value> },
     Again(InboxItem),
@@ -109,7 +109,7 @@ enum AppendRollback {
 /// A batch before it is stepped through.
 struct PendingBatch {
     works: Vec<InboxItem>,
-    /// What attached shells offer.
+    /// Actuators that attached shells offer.
     offers: Vec<KeywordName>,
     /// Effects that are being worked on, if what was left open is to be taken up.
     take_up: Option<BTreeSet<u64>>,
@@ -121,7 +121,7 @@ struct SteppedBatch {
     after: Vec<PostCommit>,
     /// Acts that were added to the sums.
     acts: Vec<Act>,
-    /// What messages say about buffers.
+    /// Reports of messages about buffers.
     changes: Vec<BufferChange>,
 }
 
@@ -168,7 +168,7 @@ impl SessionTask {
             InboxItem::Close(done) => TaskStep::Close(done),
             work => {
                 let mut works = vec![work];
-                while works.len() < BATCH
+                while works.len() < MAX_BATCH_ITEMS
                     && let Some(work) = inner.inbox.pop_front_if(|work| work.can_share())
                 {
                     works.push(work);
@@ -183,7 +183,7 @@ impl SessionTask {
     /// Records a batch of work and lets everybody know; tells whether to go on.
     async fn batch(&mut self, works: Vec<InboxItem>) -> bool {
         let hub = Arc::clone(&self.hub);
-        let _turn = hub.desk_turn().await;
+        let _turn = hub.running.step_permit().await;
         self.undo = works.iter().filter_map(AppendRollback::of).collect();
         let gone = self.session.lock().gone.clone();
         if let Some(gone) = gone {
@@ -204,23 +204,24 @@ impl SessionTask {
         };
         let brings_policies =
             append.drafts.iter().any(|draft| draft.kind == RecordKind::Policy.word());
-        let kept = match Box::pin(self.hub.overlays.note(self.session.id.as_str(), changes)).await {
-            Ok(noted) => match self.keep(append).await {
-                Ok(numbers) => {
-                    self.settle_overlays(noted);
-                    Ok(numbers)
-                }
-                Err(failure) => {
-                    self.hub.overlays.take_back(noted).await;
-                    Err(failure)
-                }
-            },
-            Err(failure) => Err(failure),
-        };
+        let kept =
+            match Box::pin(self.hub.home.overlays.note(self.session.id.as_str(), changes)).await {
+                Ok(noted) => match self.keep(append).await {
+                    Ok(numbers) => {
+                        self.settle_overlays(noted);
+                        Ok(numbers)
+                    }
+                    Err(failure) => {
+                        self.hub.home.overlays.take_back(noted).await;
+                        Err(failure)
+                    }
+                },
+                Err(failure) => Err(failure),
+            };
         match kept {
             Ok(numbers) => {
                 if brings_policies {
-                    self.hub.guard.set_recorded();
+                    self.hub.home.guard.set_recorded();
                 }
                 fault::point("engine.publish");
                 // A token of the recovery is given back when what the session planned is noted.
@@ -230,7 +231,7 @@ impl SessionTask {
                 true
             }
             Err(failure) => {
-                self.hub.sums.take_back(&acts);
+                self.hub.home.sums.take_back(&acts);
                 self.undo(&failure)
             }
         }
@@ -238,17 +239,17 @@ impl SessionTask {
 
     /// Lets what messages say about buffers hold; what it replaces goes from the disk meanwhile.
     fn settle_overlays(&self, noted: UnindexedChanges) {
-        let gone = self.hub.overlays.settle(noted);
+        let gone = self.hub.home.overlays.settle(noted);
         if !gone.is_empty() {
-            let overlays = Arc::clone(&self.hub.overlays);
-            self.hub.tasks().spawn_blocking(move || overlays.remove(&gone));
+            let overlays = Arc::clone(&self.hub.home.overlays);
+            self.hub.running.tasks().spawn_blocking(move || overlays.remove(&gone));
         }
     }
 
     /// Steps through a batch: here, or on another thread if that takes long.
     async fn step(&mut self, steps: PendingBatch) -> Result<SteppedBatch, EngineError> {
         let Some(mut core) = self.core.take() else { return Err(EngineErrorCode::Internal.into()) };
-        if steps.works.iter().all(|work| work.bytes() <= LARGE) {
+        if steps.works.iter().all(|work| work.bytes() <= SPAWN_BLOCKING_BYTES) {
             let made = steps.make(&self.hub, &self.session, &mut core);
             self.core = Some(core);
             return Ok(made);
@@ -286,7 +287,7 @@ impl SessionTask {
         if !append.started.is_empty() {
             fault::point("engine.start");
         }
-        let kept = self.hub.keep(append).await;
+        let kept = self.hub.home.keep(append).await;
         if has_checkpoint {
             fault::point("engine.checkpointed");
         }
@@ -309,7 +310,7 @@ impl SessionTask {
     }
 
     async fn prepare(&self, mut works: Vec<InboxItem>) -> Option<Vec<InboxItem>> {
-        let (host, session) = (self.hub.host(), Arc::clone(&self.session));
+        let (host, session) = (self.hub.home.host(), Arc::clone(&self.session));
         let prepared = tokio::task::spawn_blocking(move || {
             works.iter_mut().for_each(|work| work.prepare(&host, &session.owner));
             works
@@ -348,7 +349,7 @@ impl SessionTask {
         Ok(())
     }
 
-    /// What attached shells offer, if that may be news, and which effects are being worked on.
+    /// Returns the offers of attached shells, if they may be news, and the effects that are being worked on.
     fn look(&self, works: &[InboxItem]) -> (Vec<KeywordName>, BTreeSet<u64>) {
         let mut inner = self.session.lock();
         let mut busy: BTreeSet<u64> = inner.workers.keys().copied().collect();
@@ -426,7 +427,7 @@ impl SessionTask {
 
     /// Gives the memory of the State back. Unless a few records make it again, it is written down.
     async fn evict(&mut self) -> bool {
-        if self.core.as_ref().is_some_and(|core| core.unsaved() >= SAVED_FROM) {
+        if self.core.as_ref().is_some_and(|core| core.unsaved() >= MIN_RECORDS_TO_SAVE) {
             self.save().await;
         }
         self.core = None;
@@ -454,7 +455,7 @@ impl SessionTask {
         by: ForgetRequest,
     ) -> Result<ForgetResult, String> {
         self.load().await.map_err(|failure| failure.reason)?;
-        let read = self.hub.readers.read(move |reader| reader.record(record)).await;
+        let read = self.hub.home.readers.read(move |reader| reader.record(record)).await;
         let kept = read.map_err(|failure| failure.reason)?;
         let Some(core) = &self.core else { return Err("the session is gone".to_owned()) };
         if !core.state.is_idle() {
@@ -468,7 +469,7 @@ impl SessionTask {
         let state = StateCheckpoint { session, state: state.to_string() };
         let seq = kept.as_ref().and_then(|kept| kept.seq);
         if let Some(seq) = seq {
-            self.hub.overlays.forget(self.session.id.as_str(), Some(seq)).await?;
+            self.hub.home.overlays.forget(self.session.id.as_str(), Some(seq)).await?;
         }
         // Read again with what is left.
         self.core = None;

@@ -23,11 +23,11 @@ use super::stream::{
 };
 use crate::access::principal::Principal;
 
-/// How often a second a shell draws that did not say.
-const USUAL_RATE: u64 = 10;
+/// Drawings a second of a shell that did not say.
+const DEFAULT_RENDERS_PER_SECOND: u64 = 10;
 
 /// The fastest drawing that is believed, a second: a frame of a usual screen.
-const FASTEST_RATE: u64 = 60;
+const MAX_RENDERS_PER_SECOND: u64 = 60;
 
 /// Bytes of delta text held for a shell between two drawings. Beyond it the oldest text goes:
 /// deltas are a preview, and the numbered answer has all of it.
@@ -54,15 +54,15 @@ pub(super) struct ShellFeed {
     /// Stamp of its last message; the most recently active shell is asked first.
     pub(super) active: u64,
     pub(super) about: Box<ShellProfile>,
-    /// What it was last told about the engine.
+    /// Status that it was last sent.
     told: SessionStatus,
-    /// When it may be sent the next status or delta.
+    /// Earliest time of the next status or delta.
     next_draw: Option<Instant>,
     waker: Option<Waker>,
     rare: Option<Box<FeedExtras>>,
 }
 
-/// What a shell said about itself.
+/// Profile of a shell, as it gave it in its hello.
 #[derive(Debug)]
 pub(super) struct ShellProfile {
     pub(super) client: Option<Box<str>>,
@@ -74,7 +74,7 @@ pub(super) struct ShellProfile {
     interval: Duration,
 }
 
-/// What most feeds do not have most of the time.
+/// State that most feeds do not have most of the time.
 #[derive(Debug, Default)]
 struct FeedExtras {
     /// Receipts, refusals and offers, in their order.
@@ -88,7 +88,7 @@ struct FeedExtras {
     reading: Option<Reading>,
     delta: Option<(u64, String)>,
     timer: Option<Pin<Box<Sleep>>>,
-    /// Why there will be nothing more.
+    /// Reason why there will be nothing more.
     gone: Option<EngineError>,
 }
 
@@ -107,7 +107,8 @@ impl ShellFeed {
         want: AttachRequest,
         head: u64,
     ) -> ShellFeed {
-        let rate = want.render_rate.unwrap_or(USUAL_RATE).clamp(1, FASTEST_RATE);
+        let rate =
+            want.render_rate.unwrap_or(DEFAULT_RENDERS_PER_SECOND).clamp(1, MAX_RENDERS_PER_SECOND);
         ShellFeed {
             id,
             who,
@@ -251,7 +252,7 @@ impl ShellFeed {
         }
     }
 
-    /// What goes before numbered events.
+    /// Takes the next item that goes before numbered events.
     pub(super) fn next_direct(&mut self) -> Option<OutboundItem> {
         let rare = self.rare.as_mut()?;
         if let Some(out) = rare.direct.pop_front() {
@@ -289,7 +290,7 @@ impl ShellFeed {
         Poll::Ready(Ok(true))
     }
 
-    /// Where the page after this one begins, when it is time to read that: the shell has taken
+    /// Returns the start of the next page, when it is time to read that: the shell has taken
     /// half of this one, and there is more up to `head`.
     pub(super) fn wants_page(&self, page: usize, head: u64) -> Option<u64> {
         let rare = self.rare.as_ref().filter(|rare| rare.reading.is_none())?;

@@ -18,7 +18,7 @@ const BYTES_BESIDE_BODY: u64 = 192;
 /// Principals that are counted one by one; further ones share a budget.
 const MAX_PRINCIPALS_COUNTED: usize = 4096;
 
-/// Who those are that share one.
+/// Name of those that share one.
 const OTHERS: &str = "others";
 
 const MINUTE_MS: u64 = 60_000;
@@ -69,7 +69,7 @@ impl RecordBudgetUse {
         Err(EngineError::because(EngineErrorCode::Overloaded, text))
     }
 
-    /// What appends cost, added to what was used before; nothing is charged yet.
+    /// Returns the cost of appends, added to the use before; nothing is charged yet.
     pub(super) fn bill(&self, costs: &[Option<BudgetUse>]) -> Vec<Option<BudgetUse>> {
         let spent = self.lock();
         let mut later: HashMap<Box<str>, BudgetUse> = HashMap::new();
@@ -97,7 +97,7 @@ impl RecordBudgetUse {
         }
     }
 
-    /// What of a budget is used at a time.
+    /// Returns the used bytes of a budget at a time.
     fn used(&self, spent: &HashMap<Box<str>, BudgetUse>, name: &str, now: i64) -> u64 {
         let known = spent
             .get(name)
@@ -127,7 +127,7 @@ fn is_exempt(name: &str) -> bool {
     name.starts_with("uid:") || name.starts_with("key:") || ["stdio", "daemon", ""].contains(&name)
 }
 
-/// What an append costs whoever it is for.
+/// Returns the cost of an append for its payer.
 pub(super) fn cost(append: &RecordAppend, payer: &str, now: i64) -> Option<BudgetUse> {
     if is_exempt(payer) || append.drafts.is_empty() {
         return None;

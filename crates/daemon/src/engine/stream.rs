@@ -19,41 +19,41 @@ pub(crate) enum AttachRole {
     Observer,
 }
 
-/// What a connection wants to hear.
+/// Events that a connection wants to get.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StreamMode {
     /// One answer for each message, in the order of the messages, and nothing else.
     Answers,
     /// Every numbered event of the session after the cursor, status and deltas.
     Stream,
-    /// The same, from a side that is never asked to do or to approve anything and whose messages
+    /// Every event, for a side that is never asked to do or to approve anything and whose messages
     /// are answered at once, also while something of theirs waits for somebody's yes. Without a
     /// cursor, its own messages and the answers to them, until something happens that nobody said.
     Follow,
 }
 
-/// What a shell says when it joins a session.
+/// Request of a shell to join a session.
 #[derive(Clone, Debug)]
 pub(crate) struct AttachRequest {
     /// The session; `None` for a fresh one.
     pub(crate) session: Option<SessionId>,
     /// The last number it has seen; `None` begins at the head.
     pub(crate) cursor: Option<u64>,
-    /// What it may do.
+    /// Part that it plays.
     pub(crate) role: AttachRole,
-    /// What it wants to hear.
+    /// Events that it wants.
     pub(crate) mode: StreamMode,
     /// The stable name of the client, under which repeats are recognized.
     pub(crate) client: Option<Box<str>>,
-    /// What kind of shell it is.
+    /// Kind of the shell.
     pub(crate) shell: Option<KeywordName>,
     /// Its user's locale.
     pub(crate) locale: Option<Box<str>>,
     /// Its user's time zone.
     pub(crate) time_zone: Option<Box<str>>,
-    /// What it offers to carry out, besides what goes by its own kind.
+    /// Actuators that it offers, besides the one named like its kind.
     pub(crate) actuators: Vec<KeywordName>,
-    /// How often a second it draws; `None` for the usual.
+    /// Drawings a second; `None` for the usual.
     pub(crate) render_rate: Option<u64>,
     /// Whether it wants to be told that a message is recorded.
     pub(crate) receipts: bool,
@@ -78,22 +78,22 @@ impl AttachRequest {
     }
 }
 
-/// What a numbered event is.
+/// Kind of a numbered event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StreamEventKind {
     /// A message of a shell.
     Signal,
-    /// Something said: the answer to a signal, or unasked.
+    /// Words: the answer to a signal, or unasked.
     Say,
     /// An intent: somebody is asked to do something.
     Act,
-    /// What became of it.
+    /// Outcome of an intent.
     Acted,
     /// A question of the guard: somebody is asked for a yes.
     Ask,
     /// An answer to it.
     Answered,
-    /// What became of it without word from whoever was asked.
+    /// Outcome of an intent or a question without word from whoever was asked.
     Settled,
 }
 
@@ -144,9 +144,9 @@ pub(crate) struct StreamEvent {
     pub(crate) seq: u64,
     /// The number of its record.
     pub(crate) record: u64,
-    /// When, in milliseconds since 1970.
+    /// Milliseconds since 1970.
     pub(crate) at: i64,
-    /// What it is.
+    /// Kind of the event.
     pub(crate) kind: StreamEventKind,
     /// The body of its record, canonical text; `None` when it was erased.
     pub(crate) body: Option<Box<str>>,
@@ -165,7 +165,7 @@ impl StreamEvent {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct AttachmentId(pub(crate) u64);
 
-/// How an event concerns the shell that it is sent to.
+/// Relation of an event to the shell that it is sent to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum EventView {
     /// Its own signal, or the answer to one of its own. Of events from before the shell joined
@@ -173,7 +173,7 @@ pub(crate) enum EventView {
     Own,
     /// An intent that this shell is asked to carry out, or a question that it may answer.
     Asked,
-    /// Somebody else's.
+    /// Event of another shell.
     Other,
 }
 
@@ -185,7 +185,7 @@ pub(crate) enum OutboundItem {
     Event {
         /// The event.
         event: Arc<StreamEvent>,
-        /// How it concerns this shell.
+        /// Relation to this shell.
         view: EventView,
         /// Whether it happened after this shell joined.
         live: bool,
@@ -205,10 +205,10 @@ pub(crate) enum OutboundItem {
     Refused {
         /// The message's id, as its sender wrote it.
         id: Option<Value>,
-        /// Why.
+        /// Reason of the refusal.
         failure: EngineError,
     },
-    /// What the engine does now; not numbered.
+    /// Activity of the engine now; not numbered.
     Status(SessionStatus),
     /// Text of an answer that is still being made; not numbered.
     Delta {
@@ -221,16 +221,16 @@ pub(crate) enum OutboundItem {
     Gone(EngineError),
 }
 
-/// What the engine does in a session.
+/// Activity of the engine in a session.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct SessionStatus {
-    /// What it does.
+    /// Activity of the turn.
     pub(crate) doing: EngineActivity,
     /// The turn it does it for.
     pub(crate) turn: Option<u64>,
 }
 
-/// What the engine does.
+/// Activity of the engine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum EngineActivity {
     /// Nothing.
@@ -240,7 +240,7 @@ pub(crate) enum EngineActivity {
     Thinking,
     /// An actuator is at work, or a shell was asked.
     Acting,
-    /// Somebody's yes is awaited.
+    /// An approval is awaited.
     Asking,
 }
 
@@ -256,15 +256,15 @@ impl EngineActivity {
     }
 }
 
-/// What a shell is told when it has joined.
+/// Session, head and status, for a shell that has joined.
 #[derive(Clone, Debug)]
 pub(crate) struct AttachSnapshot {
     /// The session.
     pub(crate) session: SessionId,
     /// The last number given in it.
     pub(crate) seq: u64,
-    /// What the engine does.
+    /// Activity of the engine.
     pub(crate) status: SessionStatus,
-    /// What the shell may do.
+    /// Part that the shell plays.
     pub(crate) role: AttachRole,
 }

@@ -35,16 +35,16 @@ const SETTLED: [&str; 4] = ["saved", "reverted", "closed", "unmodified"];
 /// States that say that the buffer says something else than the file.
 const UNSETTLED: [&str; 2] = ["modified", "changed"];
 
-/// What a client is told whose AST could not be kept.
+/// Reason for an AST that could not be kept.
 const NOT_KEPT: &str = "the AST cannot be kept now, so nothing was done; send it again later";
 
-/// What one message says about a buffer.
+/// Report of one message about a buffer.
 #[derive(Debug)]
 pub(super) struct BufferChange {
     /// The number of the message.
     seq: u64,
     fact: BufferFact,
-    /// What it brings.
+    /// AST that it brings.
     ast: Option<SentAst>,
     /// The shell that has the buffer.
     holder: Box<str>,
@@ -56,7 +56,7 @@ pub(super) fn holder(session: &SessionId, shell: Option<&KeywordName>) -> String
     format!("{shell} in session {session}")
 }
 
-/// Who says it, where and when.
+/// Source of a report about a buffer.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct BufferReport<'a> {
     /// The number of the message.
@@ -65,14 +65,14 @@ pub(super) struct BufferReport<'a> {
     pub(super) owner: &'a str,
     /// The principal that says it.
     pub(super) by: &'a str,
-    /// When, in milliseconds since 1970.
+    /// Milliseconds since 1970.
     pub(super) at: i64,
     /// The shell that says it, as [`holder`] names it.
     pub(super) holder: &'a str,
 }
 
 impl BufferChange {
-    /// What a message with this payload says about a buffer, if it says anything.
+    /// Reads the report about a buffer from a message's payload, if there is one.
     pub(super) fn of(
         kind: SignalKind,
         payload: &Value,
@@ -109,7 +109,7 @@ impl BufferChange {
 pub(super) struct UnindexedChanges {
     session: Box<str>,
     facts: Vec<(u64, BufferFact)>,
-    /// Who has which buffer: known to be there or not, it is theirs now.
+    /// Holders of buffers: known to be there or not, it is theirs now.
     held: Vec<(BufferPlace, Box<str>)>,
 }
 
@@ -230,7 +230,7 @@ impl UnsavedBuffers {
         done.map_err(|error| error.to_string())
     }
 
-    /// Who said that a buffer of this file is modified, to sessions that are this owner's business:
+    /// Finds the report that a buffer of this file is modified, in sessions that are this owner's business:
     /// its own and, for the owner of the daemon, all that are that owner's alone. A report counts for
     /// a day.
     pub(crate) fn modified(&self, owner: &str, path: &Path, now: i64) -> Option<ModifiedBuffer> {
@@ -252,7 +252,7 @@ impl UnsavedBuffers {
         }
     }
 
-    /// What of a batch has to be kept: no news is that something is gone that was not there.
+    /// Returns the changes that have to be kept: the end of a buffer that was not there is no news.
     fn news(&self, session: &str, changes: Vec<BufferChange>) -> Vec<BufferChange> {
         if changes.is_empty() {
             return changes;

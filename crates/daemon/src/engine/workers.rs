@@ -17,7 +17,7 @@ use super::live_session::LiveSessionSlot;
 use crate::access::principal::Principal;
 use crate::log_line::one_line;
 
-/// Who says how an act of the host ended.
+/// Principal that reports how an act of the host ended.
 pub(super) const HOST: &str = "host";
 
 /// An order on its way to an actuator of the host.
@@ -48,9 +48,9 @@ pub(super) fn think(
     let context = &prompt.context;
     session.lock().thought = context.seq.map(|seq| (context.turn.0, seq.0));
     let (hub, session) = (Arc::clone(hub), Arc::clone(session));
-    let tasks = hub.tasks().clone();
+    let tasks = hub.running.tasks().clone();
     tasks.spawn(async move {
-        let turn = hub.worker_turn().await;
+        let turn = hub.running.worker_permit().await;
         let draft = draft(&hub, &session, prompt, &cancel).await;
         drop(turn);
         finish(&hub, &session, effect, InboxItem::Drafted { effect, draft });
@@ -63,7 +63,7 @@ async fn draft(
     prompt: ThinkerPrompt,
     cancel: &CancelFlag,
 ) -> Result<Draft, ThinkerFault> {
-    let (host, session, cancel) = (hub.host(), Arc::clone(session), cancel.clone());
+    let (host, session, cancel) = (hub.home.host(), Arc::clone(session), cancel.clone());
     let lost = hub.metrics().deltas_dropped.clone();
     let thinking = tokio::task::spawn_blocking(move || {
         let turn = prompt.context.turn.0;
@@ -92,9 +92,9 @@ pub(super) fn execute(hub: &Arc<Hub>, session: &Arc<LiveSessionSlot>, ordered: O
     let effect = ordered.effect;
     enlist(session, effect);
     let (hub, session) = (Arc::clone(hub), Arc::clone(session));
-    let tasks = hub.tasks().clone();
+    let tasks = hub.running.tasks().clone();
     tasks.spawn(async move {
-        let turn = hub.worker_turn().await;
+        let turn = hub.running.worker_permit().await;
         fault::point("engine.execute");
         let outcome = match admin::is_for(&ordered.order) {
             true => admin::carry_out(&hub, &session, &ordered.order).await,
@@ -108,7 +108,7 @@ pub(super) fn execute(hub: &Arc<Hub>, session: &Arc<LiveSessionSlot>, ordered: O
 }
 
 async fn act(hub: &Arc<Hub>, session: &Arc<LiveSessionSlot>, ordered: OrderJob) -> Outcome {
-    let (host, id, at) = (hub.host(), session.id.clone(), hub.now());
+    let (host, id, at) = (hub.home.host(), session.id.clone(), hub.now());
     let acting = tokio::task::spawn_blocking(move || {
         let mut note = |text: &str| {
             tracing::info!(target: "bridle::log", session = %id, "{}", one_line(text));
@@ -139,7 +139,7 @@ fn finish(hub: &Arc<Hub>, session: &Arc<LiveSessionSlot>, effect: u64, work: Inb
     let mut inner = session.lock();
     inner.workers.remove(&effect);
     // A thought that was broken off because the daemon stops is thought again after the start.
-    if hub.is_stopping() && matches!(work, InboxItem::Drafted { .. }) {
+    if hub.running.is_stopping() && matches!(work, InboxItem::Drafted { .. }) {
         return;
     }
     inner.inbox.push_back(work);

@@ -1,6 +1,6 @@
-//! One fetch, from an address to bytes.
+//! One fetch, from a URL to bytes.
 //!
-//! Called by `http/files`. Each step asks [`FetchUrl`] again where it may go; what a host says about
+//! `http/attachments` calls it. Each step asks [`FetchUrl`] again where it may go; what a host says about
 //! itself is believed as far as its type and no further.
 
 use std::fmt;
@@ -29,31 +29,31 @@ use super::url::{FetchUrl, UrlScheme};
 use super::{FetchConfig, FetchRefusal};
 use crate::access::tls;
 
-/// Time for all of it, redirects included: somebody waits for an answer meanwhile.
-const TIME: Duration = Duration::from_secs(20);
+/// Time for a fetch, redirects included: a shell waits for its answer meanwhile.
+const FETCH_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Times that a host may send us elsewhere.
+/// Redirects that are followed.
 const MAX_REDIRECTS: usize = 3;
 
-/// Fetches at the same time; others wait, within their time.
-const MAX_AT_ONCE: usize = 4;
+/// Fetches at the same time; others wait, within their timeout.
+const MAX_CONCURRENT_FETCHES: usize = 4;
 
 /// Bytes of the head of an answer, and its headers.
 const MAX_HEAD: usize = 64 << 10;
 const MAX_HEADERS: usize = 100;
 
-/// What asks.
-const AGENT: &str = concat!("bridle/", env!("CARGO_PKG_VERSION"));
+/// `User-Agent` of requests.
+const USER_AGENT_NAME: &str = concat!("bridle/", env!("CARGO_PKG_VERSION"));
 
-/// Where systems keep the authorities that they believe.
-const SYSTEM_CA: [&str; 4] = [
+/// Paths at which systems keep the CA certificates that they trust.
+const SYSTEM_CA_PATHS: [&str; 4] = [
     "/etc/ssl/certs/ca-certificates.crt",
     "/etc/pki/tls/certs/ca-bundle.crt",
     "/etc/ssl/ca-bundle.pem",
     "/etc/ssl/cert.pem",
 ];
 
-/// Something that was fetched.
+/// File that was fetched.
 #[derive(Debug)]
 pub(crate) struct FetchedFile {
     /// Its type, if the host says one.
@@ -79,7 +79,7 @@ impl fmt::Debug for AttachmentFetcher {
     }
 }
 
-/// What came of asking once.
+/// Response of one host.
 enum FetchResponse {
     Here(FetchedFile),
     Elsewhere(String),
@@ -98,15 +98,15 @@ impl AttachmentFetcher {
             Some(path) => Some(tls::connector(&path)?),
             None => None,
         };
-        let (config, turns) = (config.clone(), Semaphore::new(MAX_AT_ONCE));
+        let (config, turns) = (config.clone(), Semaphore::new(MAX_CONCURRENT_FETCHES));
         let net = config.net.clone().unwrap_or_else(|| Arc::new(SystemNetwork));
-        Ok(AttachmentFetcher { config, tls, most, time: TIME, turns, net })
+        Ok(AttachmentFetcher { config, tls, most, time: FETCH_TIMEOUT, turns, net })
     }
 
     /// Fetches what is at an address.
     ///
     /// # Errors
-    /// Says why not; not for whoever asked.
+    /// The fetch was refused or failed; the reason is not for the peer.
     pub(crate) async fn fetch(&self, address: &str) -> Result<FetchedFile, FetchRefusal> {
         let place = FetchUrl::read(address, &self.config.hosts)?;
         let fetched = tokio::time::timeout(self.time, Box::pin(self.follow(place))).await;
@@ -200,13 +200,13 @@ impl AttachmentFetcher {
     }
 }
 
-/// The authorities to believe: those that are named, else those of the system; none where nothing
-/// may be fetched anyway.
+/// Returns the CA certificates to trust: those of the settings, else those of the system; none where
+/// nothing may be fetched anyway.
 fn authorities(config: &FetchConfig) -> Option<PathBuf> {
     if config.hosts.is_empty() {
         return None;
     }
-    let system = || SYSTEM_CA.into_iter().map(Path::new).find(|path| path.exists());
+    let system = || SYSTEM_CA_PATHS.into_iter().map(Path::new).find(|path| path.exists());
     config.ca.clone().or_else(|| system().map(Path::to_path_buf))
 }
 
@@ -214,7 +214,7 @@ fn authorities(config: &FetchConfig) -> Option<PathBuf> {
 fn request(place: &FetchUrl) -> Result<Request<Body>, FetchRefusal> {
     Request::get(&*place.path)
         .header(HOST, place.authority())
-        .header(USER_AGENT, AGENT)
+        .header(USER_AGENT, USER_AGENT_NAME)
         .header(ACCEPT, "*/*")
         .header(ACCEPT_ENCODING, "identity")
         .header(CONNECTION, "close")

@@ -10,7 +10,7 @@ use std::pin::Pin;
 
 use tokio::net::TcpStream;
 
-/// Something that the system does when it is done.
+/// Future of the system's resolver or connector.
 pub type Later<'n, T> = Pin<Box<dyn Future<Output = io::Result<T>> + Send + 'n>>;
 
 /// The network.

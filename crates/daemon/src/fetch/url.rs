@@ -1,4 +1,4 @@
-//! One way to read an address of the web.
+//! URL of a fetch, read in one way only.
 //!
 //! Called for every address, redirects included. Programs differ on what they make of an address that
 //! is odd, and whoever checks one thing and asks another is led astray; so what is odd is refused
@@ -17,7 +17,7 @@ const MAX_LABEL: usize = 63;
 /// Addresses of a host that are looked at; more are no ordinary host.
 const MAX_ADDRESSES: usize = 32;
 
-/// How a host is asked.
+/// Scheme of a URL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UrlScheme {
     /// In the clear.
@@ -27,7 +27,7 @@ pub enum UrlScheme {
 }
 
 impl UrlScheme {
-    /// The port that needs no mention.
+    /// Returns the default port.
     pub fn port(self) -> u16 {
         match self {
             UrlScheme::Http => 80,
@@ -35,7 +35,7 @@ impl UrlScheme {
         }
     }
 
-    /// What an address of it begins with.
+    /// Returns the beginning of a URL of this scheme.
     pub fn prefix(self) -> &'static str {
         match self {
             UrlScheme::Http => "http://",
@@ -44,7 +44,7 @@ impl UrlScheme {
     }
 }
 
-/// Where something is, read and permitted, its host not yet looked up.
+/// URL that was read and permitted; its host is not yet looked up.
 #[derive(Clone, PartialEq, Eq)]
 pub struct FetchUrl {
     pub(super) scheme: UrlScheme,
@@ -56,7 +56,7 @@ pub struct FetchUrl {
 }
 
 impl std::fmt::Debug for FetchUrl {
-    /// Says how it is asked; where, and for what, may be a secret.
+    /// Shows the scheme alone; host and path may be secrets.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Place").field("scheme", &self.scheme).finish_non_exhaustive()
     }
@@ -66,7 +66,7 @@ impl FetchUrl {
     /// Reads an address, and asks whether its host and port are permitted.
     ///
     /// # Errors
-    /// It cannot be read in one way only, or it is not permitted.
+    /// The URL cannot be read in one way only, or its host or port is not permitted.
     pub fn read(address: &str, hosts: &AllowedHosts) -> Result<FetchUrl, FetchRefusal> {
         let (scheme, rest) = scheme_of(address)?;
         if !rest.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\') {
@@ -84,10 +84,10 @@ impl FetchUrl {
         Ok(FetchUrl { scheme, host: host.into(), port, path })
     }
 
-    /// Where a redirect from here leads.
+    /// Returns the target of a redirect from here.
     ///
     /// # Errors
-    /// As for [`FetchUrl::read`]; and from `https` to `http`.
+    /// The target cannot be read in one way only, is not permitted, or leads from `https` to `http`.
     pub fn follow(&self, location: &str, hosts: &AllowedHosts) -> Result<FetchUrl, FetchRefusal> {
         let origin = || format!("{}{}", self.scheme.prefix(), self.authority());
         let has_scheme = || {
@@ -110,17 +110,17 @@ impl FetchUrl {
         if is_weaker { Err(FetchRefusal::Downgrade) } else { Ok(next) }
     }
 
-    /// The host, if it is an address already.
+    /// Returns the host if it is an IP address already.
     pub fn literal(&self) -> Option<IpAddr> {
         self.host.parse().ok()
     }
 
-    /// The name to look up.
+    /// Returns the name to look up.
     pub fn host(&self) -> &str {
         &self.host
     }
 
-    /// Where to connect to, of the addresses that the host has.
+    /// Returns the addresses to connect to, of those that the host has.
     ///
     /// # Errors
     /// There is none; or one of them is not public, in which case the others are not tried: a name
@@ -135,7 +135,7 @@ impl FetchUrl {
         Ok(addresses.iter().map(|address| SocketAddr::new(*address, self.port)).collect())
     }
 
-    /// Host and port, as a request says them.
+    /// Returns host and port, as a request writes them.
     pub(super) fn authority(&self) -> String {
         let host = match self.literal() {
             Some(IpAddr::V6(address)) => format!("[{address}]"),

@@ -1,7 +1,7 @@
 //! A question of the guard as a directive: `request_approval`.
 //!
-//! Called by `fold` for shells that can ask their user and bring the answer back. What it shows is in
-//! the record of the answer; `step` says what becomes of the answer.
+//! `to_response` calls it for shells that can ask their user and bring the answer back. The record of
+//! the answer holds everything that it shows; `continuation` reads the verdict.
 
 use bridle_loop::ActionHash;
 use bridle_sexp::Value;
@@ -12,13 +12,12 @@ use bridle_wire::openharness::payload::{
     ApprovalOption, ApprovalSubject, OptionKind, RequestApproval,
 };
 
-use super::continuation::{ALLOW, AskedQuestion, REJECT};
-use super::to_response::shown;
-use super::to_signal::ShellDescription;
+use super::continuation::{ALLOW, OfferedQuestion, REJECT};
+use super::shell_description::ShellDescription;
 use crate::access::principal::Principal;
 
-/// What the types of what is asked for begin with: they are this engine's own.
-const OURS: &str = "dev.bridle.";
+/// Prefix of the action types of this engine.
+const ACTION_TYPE_PREFIX: &str = "dev.bridle.";
 
 /// The heading of a question.
 const TITLE: &str = "Approval needed";
@@ -72,14 +71,14 @@ impl<'v> RecordedQuestion<'v> {
             && (asker.owner || self.who.contains(&&*asker.principal))
     }
 
-    /// What the token of the answer says about it.
-    pub(super) fn asked(&self, index: usize) -> AskedQuestion {
-        AskedQuestion { index, effect: self.effect, hash: self.hash, expires: self.expires }
+    /// Returns the claim about the question that the token of the answer holds.
+    pub(super) fn asked(&self, index: usize) -> OfferedQuestion {
+        OfferedQuestion { index, effect: self.effect, hash: self.hash, expires: self.expires }
     }
 
     /// The directive.
     pub(super) fn directive(&self, about: &ShellDescription) -> Directive {
-        let wanted = shown(self.wanted, about);
+        let wanted = about.printable(self.wanted);
         let wanted = match self.bytes {
             Some(bytes) => format!("{wanted} .. (the beginning of {bytes} bytes)"),
             None => wanted.into_owned(),
@@ -87,7 +86,7 @@ impl<'v> RecordedQuestion<'v> {
         let message = format!("{}: {wanted}", self.text);
         let fallback =
             format!("{TITLE}, question `{}`: {message} (answer it in another shell)", self.name);
-        let subject = ActionType::new(format!("{OURS}{}", self.action)).ok();
+        let subject = ActionType::new(format!("{ACTION_TYPE_PREFIX}{}", self.action)).ok();
         let subject = subject.map(|action_type| ApprovalSubject {
             action_type,
             summary: Some(wanted),
@@ -115,7 +114,7 @@ fn option(id: &str, label: &str, kind: OptionKind) -> ApprovalOption {
     ApprovalOption { option_id, label: label.to_owned(), kind }
 }
 
-/// What is no known word is dangerous.
+/// Reads the risk; an unknown word is dangerous.
 fn risk(value: &Value) -> RiskTier {
     let says = |word| value.get("risk").is_some_and(|risk: &Value| risk.is_keyword(word));
     if says("safe") {

@@ -1,8 +1,8 @@
 //! An answer to a question of the guard by its name, without a run of one's own to go on with.
 //!
-//! Called by `post` for a request that brings nothing but results and no continuation: what was
-//! asked in a framed shell is answered here like there, by whoever the policies let answer. The
-//! first answer counts; the same one again is told the same.
+//! `exchange` calls it for a request that brings results alone and no continuation: a question that was
+//! asked in a framed shell is answered here like there, by anybody whom the policies permit. The
+//! first answer counts; its repetition gets the same reply.
 
 use std::sync::Arc;
 
@@ -11,8 +11,7 @@ use bridle_sexp::Value;
 use bridle_wire::openharness::feedback::DirectiveResult;
 use bridle_wire::openharness::{ErrorObject, OpenHarnessCode, ResponseMessage};
 
-use super::exchange::AnswerContext;
-use super::to_response::{WISH, directive_id, render};
+use super::to_response::{AnswerContext, RESULT_WISH, directive_id, render};
 use super::{HttpService, continuation};
 use crate::access::principal::Principal;
 use crate::engine::{DaemonQuery, EngineErrorCode};
@@ -43,7 +42,7 @@ pub(super) async fn decide(
         let told = one(http, who, name, answer).await;
         lines.push(told.map_err(|code| Box::new(ErrorObject::of(code)))?);
     }
-    let told = render(&lines.join("\n"), about).with_id(directive_id("answers", 0), WISH);
+    let told = render(&lines.join("\n"), about).with_id(directive_id("answers", 0), RESULT_WISH);
     Ok(ResponseMessage::success(&received.echo, vec![told]))
 }
 
@@ -67,7 +66,7 @@ async fn one(
     said(&told, who, answer)
 }
 
-/// What an answer led to, in words; the name of a question is none of its shell's secrets.
+/// Words for the result of an answer; the name of a question is no secret of its shell.
 fn said(told: &Value, who: &Principal, answer: ApprovalChoice) -> Result<String, OpenHarnessCode> {
     let word = |key| told.get(key).and_then(Value::as_keyword).unwrap_or_default();
     let mine = match answer {

@@ -1,9 +1,9 @@
 //! Attachments by reference: a file is uploaded once, and messages name it.
 //!
-//! The router calls [`upload`] and [`download`]; `post` has [`resolve()`] find what a request refers
-//! to before the session is told of it. Files are kept by `bridle_record`'s shelf, for their
-//! principal alone and for a while. Whoever asks for one that is somebody else's is told what
-//! whoever asks for none at all is told.
+//! The router calls [`upload`] and [`download`]; `exchange` has [`resolve()`] find what a request refers
+//! to before the session is told of it. `bridle_record`'s shelf keeps files for
+//! their principal alone and for a limited time. A file of somebody else gets the same reply as one
+//! that does not exist.
 
 mod digest;
 mod resolve;
@@ -32,43 +32,43 @@ use tokio::sync::Semaphore;
 
 use super::auth::{HttpPeer, now};
 use super::body::{self, BodyRead};
-use super::idempotency::hex;
 use super::trace_headers::TraceHeaders;
-use super::{HttpService, answer};
+use super::{HttpService, response};
 use crate::access::principal::Principal;
 use crate::byte_budget::ConnectionBytes;
+use crate::byte_text::hex;
 use crate::config::{AttachmentLimits, DaemonConfig};
 use crate::error::DaemonError;
 use crate::fetch::AttachmentFetcher;
 
 pub(super) use resolve::{AttachmentFacts, repeats_first, resolve};
 
-/// Where files are uploaded to, and found below.
+/// Path of uploads; files are found below it.
 pub(super) const PATH: &str = "/v1/openharness/attachments";
 
-/// What every reference begins with.
-const PREFIX: &str = "att-";
+/// Prefix of every reference.
+const REFERENCE_PREFIX: &str = "att-";
 
 /// Uploads and downloads at the same time: each holds one file in memory.
-const MAX_AT_ONCE: usize = 8;
+const MAX_CONCURRENT_TRANSFERS: usize = 8;
 
-/// How many times longer than a message a file may take to come: it is 16 times as large.
-const PATIENCE: u32 = 8;
+/// Factor of the deadline of an upload over that of a message, which is 16 times smaller.
+const UPLOAD_DEADLINE_FACTOR: u32 = 8;
 
-/// Time between two looks for files that are over. They are not handed out meanwhile.
-const SWEEP: Duration = Duration::from_secs(600);
+/// Time between two deletions of expired files, which are not handed out meanwhile.
+const SWEEP_INTERVAL: Duration = Duration::from_secs(600);
 
-/// Tells this from other reasons to come later.
+/// Reason in an error that tells a full shelf from other overloads.
 const NO_ROOM: &str = "no_room";
 
-/// Seconds after which somebody without room may try again: files expire by the hour.
-const NO_ROOM_SECONDS: HeaderValue = HeaderValue::from_static("3600");
+/// `Retry-After` of a full shelf, in seconds: files expire by the hour.
+const NO_ROOM_RETRY_SECONDS: HeaderValue = HeaderValue::from_static("3600");
 
-/// Characters of a type; registered ones have fewer than 128.
-const MAX_KIND: usize = 255;
+/// Characters of a media type; registered ones have fewer than 128.
+const MAX_MEDIA_TYPE_CHARS: usize = 255;
 
-/// What has no type is no more than bytes.
-const BYTES: &str = "application/octet-stream";
+/// Media type of a file without one.
+const DEFAULT_MEDIA_TYPE: &str = "application/octet-stream";
 
 /// The files of all principals.
 #[derive(Debug)]
@@ -85,7 +85,7 @@ impl AttachmentStore {
     /// # Errors
     /// The shelf, or an authority that the settings name, cannot be used.
     pub(crate) fn open(config: &DaemonConfig) -> Result<AttachmentStore, DaemonError> {
-        let (limits, turns) = (config.files, Semaphore::new(MAX_AT_ONCE));
+        let (limits, turns) = (config.files, Semaphore::new(MAX_CONCURRENT_TRANSFERS));
         let shelf = Mutex::new(FileShelf::open(&config.state).map_err(DaemonError::Files)?);
         let fetcher =
             AttachmentFetcher::new(&config.fetch, limits.bytes).map_err(DaemonError::Fetch)?;
@@ -113,7 +113,7 @@ impl AttachmentStore {
     }
 }
 
-/// Destroys what is over, now and then, until the daemon stops.
+/// Destroys expired files from time to time, until the daemon stops.
 pub(crate) async fn sweep(http: Arc<HttpService>) {
     loop {
         let own = Arc::clone(&http);
@@ -126,7 +126,7 @@ pub(crate) async fn sweep(http: Arc<HttpService>) {
         }
         tokio::select! {
             () = http.shared.stop.cancelled() => return,
-            () = tokio::time::sleep(SWEEP) => {}
+            () = tokio::time::sleep(SWEEP_INTERVAL) => {}
         }
     }
 }
@@ -180,7 +180,7 @@ async fn take(
     let wanted = digest::wanted(headers).map_err(|()| bad_digest())?;
     let turn = http.files.turns.try_acquire().map_err(|_| of(OpenHarnessCode::EngineOverloaded))?;
     let most = http.files.limits.bytes;
-    let deadline = http.shared.config.limits.frame_deadline * PATIENCE;
+    let deadline = http.shared.config.limits.frame_deadline * UPLOAD_DEADLINE_FACTOR;
     let mut held = ConnectionBytes::new(Arc::clone(&http.shared.budget));
     let content = match body::read(body, most, deadline, &mut held).await {
         BodyRead::Whole(content) => content,
@@ -222,7 +222,7 @@ async fn give(
     found.ok_or_else(|| of(OpenHarnessCode::NotFound))
 }
 
-/// Who asks, if it may come in and may be asked about this.
+/// Returns the principal of a request that is let in and may have attachments.
 async fn known(
     http: &HttpService,
     peer: &HttpPeer,
@@ -271,10 +271,10 @@ fn no_room() -> Box<ErrorObject> {
     Box::new(error.with_detail("reason", NO_ROOM))
 }
 
-/// The type that a shell says its file has.
+/// Returns the media type that a shell gives its file.
 fn kind_of(headers: &HeaderMap) -> Result<Box<str>, Box<ErrorObject>> {
     let mut all = headers.get_all(CONTENT_TYPE).iter();
-    let Some(kind) = all.next() else { return Ok(BYTES.into()) };
+    let Some(kind) = all.next() else { return Ok(DEFAULT_MEDIA_TYPE.into()) };
     let kind = kind.to_str().ok().filter(|kind| is_kind(kind) && all.next().is_none());
     kind.map(Into::into).ok_or_else(|| of(OpenHarnessCode::UnsupportedMediaType))
 }
@@ -287,17 +287,17 @@ fn is_kind(text: &str) -> bool {
     };
     let essence = text.split(';').next().unwrap_or_default().trim_end();
     let halves = essence.split_once('/');
-    text.len() <= MAX_KIND && halves.is_some_and(|(a, b)| is_token(a) && is_token(b))
+    text.len() <= MAX_MEDIA_TYPE_CHARS && halves.is_some_and(|(a, b)| is_token(a) && is_token(b))
 }
 
-/// The file that a reference names.
+/// Returns the name of the file of a reference.
 fn name_of(reference: &str) -> Option<ShelfFileName> {
-    reference.strip_prefix(PREFIX).and_then(ShelfFileName::parse)
+    reference.strip_prefix(REFERENCE_PREFIX).and_then(ShelfFileName::parse)
 }
 
-/// The reference to a file.
+/// Returns the reference to a file.
 fn reference_to(name: ShelfFileName) -> String {
-    format!("{PREFIX}{name}")
+    format!("{REFERENCE_PREFIX}{name}")
 }
 
 fn stored(kept: &KeptFile) -> Response {
@@ -309,7 +309,7 @@ fn stored(kept: &KeptFile) -> Response {
         mime_type: Label::new(&*kept.kind).expect("a type was bounded when it came"),
         expires_at: Timestamp::from_unix_ms(kept.expires),
     };
-    let mut response = answer::json(StatusCode::CREATED, document.to_text() + "\n");
+    let mut response = response::json(StatusCode::CREATED, document.to_text() + "\n");
     let headers = response.headers_mut();
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     if let Ok(place) = HeaderValue::from_str(&format!("{PATH}/{reference}")) {
@@ -318,11 +318,11 @@ fn stored(kept: &KeptFile) -> Response {
     response
 }
 
-/// A file as it is handed out: to be saved, never shown or run by a browser.
+/// Makes the response that hands a file out: to be saved, never shown or run by a browser.
 fn file(kept: &KeptFile, content: Vec<u8>) -> Response {
-    let kind = if is_inert(&kept.kind) { &*kept.kind } else { BYTES };
-    let kind = HeaderValue::from_str(kind).unwrap_or(HeaderValue::from_static(BYTES));
-    let mut response = answer::document(StatusCode::OK, kind, content);
+    let kind = if is_inert(&kept.kind) { &*kept.kind } else { DEFAULT_MEDIA_TYPE };
+    let kind = HeaderValue::from_str(kind).unwrap_or(HeaderValue::from_static(DEFAULT_MEDIA_TYPE));
+    let mut response = response::document(StatusCode::OK, kind, content);
     let headers = response.headers_mut();
     for (name, value) in [
         (CONTENT_DISPOSITION, "attachment"),
@@ -349,9 +349,9 @@ fn refused(error: ErrorObject, headers: &HeaderMap) -> Response {
     let reason = error.details.as_ref().and_then(|details| details.get("reason"));
     let is_crowded = reason.and_then(|reason| reason.as_str()) == Some(NO_ROOM);
     let message = ResponseMessage::error(&RequestEcho::default(), error);
-    let mut response = answer::message(&message, TraceHeaders::of(headers));
+    let mut response = response::message(&message, TraceHeaders::of(headers));
     if is_crowded {
-        response.headers_mut().insert(RETRY_AFTER, NO_ROOM_SECONDS);
+        response.headers_mut().insert(RETRY_AFTER, NO_ROOM_RETRY_SECONDS);
     }
     response
 }

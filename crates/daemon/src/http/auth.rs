@@ -1,8 +1,8 @@
-//! Who is let in, and as whom.
+//! Authentication: the peer of a connection and the principal of each request.
 //!
-//! Asked by every handler before anything is done. A web page must not get in through the browser
-//! of the user: the `Host` must be this machine's own name, which a name that was made to point
-//! here is not, and an `PeerOrigin` must be the very address that is asked or one that a setting names.
+//! Every handler asks before anything is done. A web page must not get in through the browser of the
+//! user: the `Host` must be this machine's own name, which a rebound DNS name is not, and an `Origin`
+//! must be the very address that is asked or one that a setting names.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -28,7 +28,7 @@ use crate::connection_slots::{ConnectionSlot, StrangerSlot};
 /// Names of this machine that need no looking up.
 const LOCAL_NAMES: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
 
-/// How a connection came in.
+/// Transport of a connection.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum ConnectionKind {
     /// In the clear.
@@ -41,7 +41,7 @@ pub(super) enum ConnectionKind {
     Stdio,
 }
 
-/// How a peer speaks.
+/// Encoding of a peer's requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum PeerEncoding {
     /// In requests of HTTP.
@@ -53,7 +53,7 @@ enum PeerEncoding {
 }
 
 impl ConnectionKind {
-    /// What URLs of this way begin with.
+    /// Returns the beginning of URLs of this transport.
     fn scheme(self) -> &'static str {
         match self {
             // Nobody has an origin on standard input or a socket; there it is not asked for.
@@ -74,7 +74,7 @@ pub(super) struct HttpPeer {
     speech: PeerEncoding,
     /// A `Host` that named the address that was connected to: the next one is the same.
     host: OnceLock<Box<str>>,
-    /// Whose socket it is, looked up once.
+    /// Owner of the socket, looked up once.
     without_token: OnceCell<Principal>,
     /// Key under which it is counted while it is unknown.
     source: PeerSource,
@@ -94,9 +94,14 @@ impl HttpPeer {
 
     /// Notes what was found when it was accepted: its place, and the uid of its socket if the kernel
     /// was asked.
-    pub(super) fn seated(self, seat: &ConnectionSlot, uid: Option<Option<u32>>) -> HttpPeer {
+    pub(super) fn seated(
+        self,
+        seat: &ConnectionSlot,
+        uid: Option<Option<u32>>,
+        own_uid: u32,
+    ) -> HttpPeer {
         let source = PeerSource::of(uid.flatten(), self.remote.ip());
-        let of_uid = |uid| Principal::of_http_socket(uid, seat.shared.own_uid);
+        let of_uid = |uid| Principal::of_http_socket(uid, own_uid);
         let without_token = OnceCell::new_with(uid.map(of_uid));
         HttpPeer { source, without_token, stranger: seat.stranger().cloned(), ..self }
     }
@@ -130,7 +135,7 @@ impl HttpPeer {
         HttpPeer::new(here, here, ConnectionKind::Unix(uid))
     }
 
-    /// The same peer, on a WebSocket.
+    /// Returns the peer after its connection became a WebSocket.
     pub(super) fn on_socket(&self) -> HttpPeer {
         let HttpPeer { remote, local, way, source, .. } = *self;
         let peer =
@@ -148,7 +153,7 @@ impl HttpPeer {
         }
     }
 
-    /// Where it is.
+    /// Returns the remote address.
     pub(super) fn address(&self) -> IpAddr {
         self.remote.ip()
     }
@@ -162,7 +167,7 @@ impl HttpPeer {
     /// Checks that a request comes from where it may come from.
     ///
     /// # Errors
-    /// `forbidden`.
+    /// `forbidden` for a wrong `Host` or `Origin`.
     pub(super) fn check(&self, headers: &HeaderMap) -> Result<(), OpenHarnessCode> {
         // No web page gets here: browsers open no Unix sockets.
         if matches!(self.way, ConnectionKind::Stdio | ConnectionKind::Unix(_)) {
@@ -211,7 +216,7 @@ impl HttpPeer {
             || name.trim_matches(['[', ']']).parse() == Ok(self.local.ip())
     }
 
-    /// From which side it asks.
+    /// Tells requests of this machine from others.
     pub(super) fn from(&self) -> RequestSource {
         match self.address().to_canonical().is_loopback() {
             true => RequestSource::Here,
@@ -219,11 +224,11 @@ impl HttpPeer {
         }
     }
 
-    /// Who asks, if it comes from where it may come from; counts the request. By the head alone: the
-    /// body of whoever is refused need not be read.
+    /// Returns the principal of a request that may come from where it comes; counts the request. The
+    /// head is enough: a refused body need not be read.
     ///
     /// # Errors
-    /// As [`check`](HttpPeer::check) and [`principal`](HttpPeer::principal).
+    /// The refusals of [`check`](HttpPeer::check) and [`principal`](HttpPeer::principal).
     pub(super) async fn let_in(
         &self,
         http: &HttpService,
@@ -233,7 +238,7 @@ impl HttpPeer {
         self.principal(http, headers).await
     }
 
-    /// Who asks; counts the request.
+    /// Returns the principal of a request and counts the request.
     ///
     /// # Errors
     /// `unauthenticated`, when a credential is not good, or there is none and nobody is known;
@@ -261,7 +266,8 @@ impl HttpPeer {
         who
     }
 
-    /// Who asks, if that is known for certain; its connection has the place of a known peer then.
+    /// Returns the principal if it is known for certain; its connection then has the slot of a known
+    /// peer.
     pub(super) async fn known(&self, http: &HttpService, headers: &HeaderMap) -> Option<Principal> {
         let who = self.find(http, headers).await;
         if let (Some(_), Some(stranger)) = (&who, &self.stranger) {

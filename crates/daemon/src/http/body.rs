@@ -1,6 +1,6 @@
 //! The body of a request, read within its limits.
 //!
-//! Called by `post` and others once it is known by the head who asks. Nothing is allocated because a
+//! Handlers call it once the head has named the principal. Nothing is allocated because a
 //! header announced it, and what has come counts among the bytes in flight.
 
 use std::future::poll_fn;
@@ -17,9 +17,9 @@ use crate::byte_budget::{ConnectionBytes, RESERVE};
 pub(super) enum BodyRead {
     /// All of it.
     Whole(Bytes),
-    /// It is larger than it may be; this is its beginning.
+    /// Beginning of a body that is too large.
     TooLarge(Vec<u8>),
-    /// It broke off, or took too long; this is its beginning.
+    /// Beginning of a body that broke off or took too long.
     Broken(Bytes),
     /// There was no room for it among the bytes in flight.
     NoRoom,
@@ -30,7 +30,7 @@ pub(super) enum BodyRead {
 pub(super) const MAX_ECHOED_BYTES: usize = RESERVE;
 
 /// Longest time for the body of an unknown peer.
-pub(super) const STRANGER_PATIENCE: Duration = Duration::from_secs(5);
+pub(super) const STRANGER_BODY_DEADLINE: Duration = Duration::from_secs(5);
 
 /// Reads a body of at most `most` bytes, which `held` counts until it is dropped.
 pub(super) async fn read<B>(
@@ -52,7 +52,7 @@ where
     }
 }
 
-/// What came of a body: small ones come in one piece, which is not copied.
+/// Bytes of a body that have come; a small body in one piece is not copied.
 #[derive(Default)]
 struct BodyBytes {
     first: Bytes,

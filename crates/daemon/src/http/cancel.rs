@@ -1,6 +1,6 @@
-//! When a run is no longer wanted: called off, out of time, or left alone.
+//! Cancellation of runs: called off, out of time, or left by their last follower.
 //!
-//! Used by `post` and `stream`; [`cancel`] answers `POST /v1/openharness/cancel`. Each gives up the
+//! `exchange`, `event_stream` and `frame_peer` use it; [`cancel`] answers `POST /v1/openharness/cancel`. Each gives up the
 //! turn of one request and nothing else; what was begun outside of the daemon goes on, and its
 //! outcome is recorded as always.
 
@@ -12,7 +12,7 @@ use axum::body::Body;
 use axum::extract::{Extension, Request, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
-use bridle_loop::{SessionId, Signal, WithdrawalReason};
+use bridle_loop::{Signal, WithdrawalReason};
 use bridle_wire::openharness::exchange::{CancelAccepted, CancelRequest};
 use bridle_wire::openharness::ids::{Name, RequestId};
 use bridle_wire::openharness::{JsonShape as _, OpenHarnessCode, RequestEcho, read};
@@ -21,22 +21,15 @@ use tokio::time::Instant;
 
 use super::auth::HttpPeer;
 use super::body::{self, BodyRead};
-use super::exchange::is_json;
+use super::media_type::is_json;
+use super::run_location::RunLocation;
 use super::trace_headers::TraceHeaders;
-use super::{HttpService, answer, idempotency, run};
+use super::{HttpService, response, run, session_key};
 use crate::access::principal::Principal;
 use crate::byte_budget::ConnectionBytes;
 
 /// Bytes of the request of a cancellation: an id of the largest size, however it is escaped.
-const MAX_BODY: usize = 512 << 10;
-
-/// Where a request runs.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct RunLocation {
-    pub(super) session: SessionId,
-    /// The number of its signal.
-    pub(super) seq: u64,
-}
+const MAX_CANCEL_BYTES: usize = 512 << 10;
 
 /// Runs that somebody follows, and those that were left a moment ago.
 #[derive(Debug, Default)]
@@ -47,11 +40,11 @@ struct RunFollowers {
     present: usize,
     /// Departures that may still end the run.
     leaving: usize,
-    /// When the last one left.
+    /// Departure of the last one.
     left: Option<Instant>,
 }
 
-/// Somebody who waits for the answer of a run; gone when it is dropped.
+/// Follower that waits for the answer of a run, until it is dropped.
 #[derive(Debug)]
 pub(super) struct RunFollower {
     http: Arc<HttpService>,
@@ -146,21 +139,26 @@ async fn give_up(http: &HttpService, who: Principal, run: RunLocation, how: With
     Arc::clone(&http.shared.hub).withdraw(who, run.session, run.seq, how).await;
 }
 
-/// Calls a request of a principal off, if it is known and not answered yet.
-async fn call_off(http: &HttpService, who: Principal, id: &RequestId) {
-    let run = match http.seen.run(&who, id) {
+/// Calls a request of a principal off, if it is known and not answered yet; accepted in any case.
+pub(super) async fn call_off(
+    http: &HttpService,
+    who: Principal,
+    request_id: RequestId,
+) -> CancelAccepted {
+    let run = match http.seen.run(&who, &request_id) {
         Some(run) => Some(run),
-        None => taken_before(http, &who, id).await,
+        None => taken_before(http, &who, &request_id).await,
     };
     if let Some(run) = run {
         give_up(http, who, run, WithdrawalReason::Cancelled).await;
     }
+    CancelAccepted { request_id, status: Name::new("accepted").expect("our words are short") }
 }
 
 /// Finds a request that the daemon took before it was started again.
 async fn taken_before(http: &HttpService, who: &Principal, id: &RequestId) -> Option<RunLocation> {
     let is_it = |signal: &Signal| run::is_request(signal, who, id);
-    let first = Some(idempotency::once(who, id));
+    let first = Some(session_key::once(who, id));
     let found = Arc::clone(&http.shared.hub).find_ongoing(who.clone(), first, is_it).await;
     found.map(|(session, seq)| RunLocation { session, seq })
 }
@@ -175,12 +173,10 @@ pub(super) async fn cancel(
     let marks = TraceHeaders::of(&head.headers);
     let response = match taken(&http, &peer, &head.headers, body).await {
         Ok((who, asked)) => {
-            call_off(&http, who, &asked.request_id).await;
-            let status = Name::new("accepted").expect("our words are short");
-            let canceled = CancelAccepted { request_id: asked.request_id, status };
-            answer::json(StatusCode::ACCEPTED, canceled.to_text() + "\n")
+            let accepted = call_off(&http, who, asked.request_id).await;
+            response::json(StatusCode::ACCEPTED, accepted.to_text() + "\n")
         }
-        Err(code) => answer::error(code, &RequestEcho::default(), marks),
+        Err(code) => response::error(code, &RequestEcho::default(), marks),
     };
     http.shared.metrics.http(response.status().as_u16());
     response
@@ -198,7 +194,7 @@ async fn taken(
     }
     let deadline = http.shared.config.limits.frame_deadline;
     let mut held = ConnectionBytes::new(Arc::clone(&http.shared.budget));
-    let bytes = match body::read(body, MAX_BODY, deadline, &mut held).await {
+    let bytes = match body::read(body, MAX_CANCEL_BYTES, deadline, &mut held).await {
         BodyRead::Whole(bytes) => bytes,
         BodyRead::TooLarge(_) => return Err(OpenHarnessCode::PayloadTooLarge),
         BodyRead::Broken(_) => return Err(OpenHarnessCode::InvalidRequest),

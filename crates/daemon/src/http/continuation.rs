@@ -1,6 +1,6 @@
-//! The next step of a run: what a continuation token stands for, and what a shell brings with it.
+//! Continuation of a run that waits for approval: its token, and the verdicts that come with it.
 //!
-//! Called by `fold`, which issues tokens, and by `post`, which takes them. A token is bound to who
+//! `to_response` issues tokens, and `exchange` takes them. A token is bound to who
 //! asked, where, and to the questions that are open; the engine sees to it that it is used once.
 //! Whether an answer counts is not decided here: the session asks the policies.
 
@@ -11,15 +11,14 @@ use bridle_wire::openharness::ids::{ContinuationToken, RequestId, RunId, Timesta
 use bridle_wire::openharness::request::{RequestContext, RunContinuation};
 use bridle_wire::openharness::{ErrorObject, OpenHarnessCode, RequestMessage};
 
-use super::idempotency;
-use super::run::FinishedRun;
+use super::run_location::{RunLocation, run_name};
+use super::session_key;
 use super::token_sealer::TokenSealer;
 use crate::access::principal::Principal;
 use crate::engine::ApprovalVerdict;
-use crate::numbered_names::numbered;
 
-/// For how long a token is good at most, in milliseconds: as long as a session knows its messages.
-const MAX_MS: i64 = 24 * 60 * 60 * 1000;
+/// Longest life of a token, in milliseconds: as long as a session knows its messages.
+const MAX_TOKEN_LIFE_MS: i64 = 24 * 60 * 60 * 1000;
 
 /// The option that says yes.
 pub(super) const ALLOW: &str = "allow_once";
@@ -29,18 +28,18 @@ pub(super) const REJECT: &str = "reject_once";
 
 /// A question that a shell was given.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct AskedQuestion {
+pub(super) struct OfferedQuestion {
     /// The place of its directive in the answer.
     pub(super) index: usize,
     /// The effect that waits.
     pub(super) effect: u64,
-    /// What a yes is for.
+    /// Hash of the action that a yes permits.
     pub(super) hash: ActionHash,
-    /// When it ends, in milliseconds since 1970.
+    /// End of the question, in milliseconds since 1970.
     pub(super) expires: i64,
 }
 
-/// What a token stands for.
+/// Content of a token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct ContinuationClaims {
     principal: String,
@@ -51,10 +50,10 @@ struct ContinuationClaims {
     run: u64,
     issued: i64,
     expires: i64,
-    asked: Vec<AskedQuestion>,
+    asked: Vec<OfferedQuestion>,
 }
 
-/// Who comes with a token, and when.
+/// Principal and message that come with a token, and the time.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TokenPresenter<'b> {
     pub(super) who: &'b Principal,
@@ -66,7 +65,7 @@ pub(super) struct TokenPresenter<'b> {
 /// A step that may be taken.
 #[derive(Clone, Debug)]
 pub(super) struct AllowedContinuation {
-    /// Where the run is.
+    /// Session of the run.
     pub(super) session: SessionId,
     /// The number of its signal.
     pub(super) run: u64,
@@ -75,10 +74,10 @@ pub(super) struct AllowedContinuation {
     /// The request by whose id it is called off: the one that takes it, unless that says another.
     pub(super) named: Option<RequestId>,
     /// All questions that the shell was given.
-    pub(super) asked: Vec<AskedQuestion>,
-    /// What it answers to some of them.
+    pub(super) asked: Vec<OfferedQuestion>,
+    /// Verdicts on some of them.
     pub(super) verdicts: Vec<ApprovalVerdict>,
-    /// What became of directives, for the record.
+    /// Results of directives, for the record.
     pub(super) results: Vec<Value>,
     /// Whether the time is over: only a repeat is still answered.
     pub(super) is_late: bool,
@@ -89,25 +88,26 @@ pub(super) fn issue(
     seals: &TokenSealer,
     who: &Principal,
     place: &str,
-    ran: &FinishedRun,
-    asked: &[AskedQuestion],
+    run: &RunLocation,
+    answered_at: i64,
+    asked: &[OfferedQuestion],
 ) -> Option<RunContinuation> {
     let last = asked.iter().map(|asked| asked.expires).min()?;
-    let ticket = ContinuationClaims {
+    let claims = ContinuationClaims {
         principal: who.to_string(),
         place: place.to_owned(),
-        session: ran.session.clone(),
-        run: ran.seq,
-        issued: ran.said.at,
-        expires: last.min(ran.said.at.saturating_add(MAX_MS)),
+        session: run.session.clone(),
+        run: run.seq,
+        issued: answered_at,
+        expires: last.min(answered_at.saturating_add(MAX_TOKEN_LIFE_MS)),
         asked: asked.to_vec(),
     };
-    let token = ContinuationToken::new(seals.seal(&ticket.to_value().to_string())?).ok()?;
+    let token = ContinuationToken::new(seals.seal(&claims.to_value().to_string())?).ok()?;
     Some(RunContinuation {
-        run_id: RunId::new(ran.name()).ok(),
+        run_id: RunId::new(run.name()).ok(),
         sop_id: None,
         continuation_token: Some(token),
-        expires_at: Some(Timestamp::from_unix_ms(ticket.expires)),
+        expires_at: Some(Timestamp::from_unix_ms(claims.expires)),
     })
 }
 
@@ -126,14 +126,14 @@ pub(super) fn take(
     let token = continuation.continuation_token.as_ref();
     let opened = token.and_then(|token| seals.unseal(token.as_str()));
     let opened = opened.ok_or_else(|| of(OpenHarnessCode::ContinuationInvalid))?;
-    let ticket = ContinuationClaims::read(&opened.text)
+    let claims = ContinuationClaims::read(&opened.text)
         .ok_or_else(|| of(OpenHarnessCode::ContinuationInvalid))?;
-    if !ticket.is_of(bearer, continuation) {
+    if !claims.is_of(bearer, continuation) {
         return Err(of(OpenHarnessCode::ContinuationMismatch));
     }
     let results = context.directive_results();
-    let verdicts = verdicts(&ticket, results)?;
-    let ContinuationClaims { session, run, expires, asked, .. } = ticket;
+    let verdicts = verdicts(&claims, results)?;
+    let ContinuationClaims { session, run, expires, asked, .. } = claims;
     let known = results.iter().filter_map(|result| noted(&session, run, result));
     let results = known.take(MAX_RESULTS).collect();
     let (id, is_late) = (opened.nonce, expires <= bearer.now);
@@ -165,17 +165,17 @@ fn has_other_work(context: &RequestContext) -> bool {
     says || context.task_hint.is_some() || !context.attachments.is_empty()
 }
 
-/// What is answered to the questions of a ticket. A no wins over a yes, and a yes is a person's.
+/// Reads the verdicts on the questions of a token. A no wins over a yes; only a person says yes.
 fn verdicts(
-    ticket: &ContinuationClaims,
+    claims: &ContinuationClaims,
     results: &[DirectiveResult],
 ) -> Result<Vec<ApprovalVerdict>, Box<ErrorObject>> {
     let mut verdicts: Vec<ApprovalVerdict> = Vec::new();
     for (place, result) in results.iter().enumerate() {
-        let named = |asked: &&AskedQuestion| {
-            result.directive_id.as_str() == directive(&ticket.session, ticket.run, asked.index)
+        let named = |asked: &&OfferedQuestion| {
+            result.directive_id.as_str() == directive(&claims.session, claims.run, asked.index)
         };
-        let Some(asked) = ticket.asked.iter().find(named) else { continue };
+        let Some(asked) = claims.asked.iter().find(named) else { continue };
         let Some(answer) = answer(result) else { continue };
         let is_edited = |result: &DirectiveResult| {
             result.decision.as_ref().is_some_and(|decision| decision.edited_payload.is_some())
@@ -228,11 +228,6 @@ fn noted(session: &SessionId, run: u64, result: &DirectiveResult) -> Option<Valu
     Some(Value::plist(pairs.into_iter().chain(decided)))
 }
 
-/// The name of a run: its session and the number of its signal.
-pub(super) fn run_name(session: &SessionId, seq: u64) -> String {
-    numbered(&[session.as_str(), "-"], seq)
-}
-
 /// The name of a directive within its run.
 pub(super) fn directive(session: &SessionId, seq: u64, index: usize) -> String {
     format!("{}.{index}", run_name(session, seq))
@@ -242,7 +237,7 @@ impl ContinuationClaims {
     fn is_of(&self, bearer: TokenPresenter<'_>, continuation: &RunContinuation) -> bool {
         let name = run_name(&self.session, self.run);
         self.principal == bearer.who.to_string()
-            && self.place == idempotency::named(bearer.message)
+            && self.place == session_key::named(bearer.message)
             && continuation.run_id.as_ref().is_none_or(|run| run.as_str() == name)
             && continuation.sop_id.is_none()
     }
@@ -274,7 +269,7 @@ impl ContinuationClaims {
         let number = |key| value.get(key).and_then(Value::as_i64);
         let asked = value.get("asked")?.elements()?.iter().map(|one| {
             let [index, effect, hash, expires] = one.elements()? else { return None };
-            Some(AskedQuestion {
+            Some(OfferedQuestion {
                 index: usize::try_from(index.as_i64()?).ok()?,
                 effect: u64::try_from(effect.as_i64()?).ok()?,
                 hash: ActionHash::parse(hash.as_str()?)?,
@@ -288,7 +283,7 @@ impl ContinuationClaims {
             run: u64::try_from(number("run")?).ok()?,
             issued: number("issued")?,
             expires: number("expires")?,
-            asked: asked.collect::<Option<Vec<AskedQuestion>>>()?,
+            asked: asked.collect::<Option<Vec<OfferedQuestion>>>()?,
         })
     }
 }

@@ -39,7 +39,7 @@ const MAX_AGE: HeaderValue = HeaderValue::from_static("600");
 /// A browser asks whether a page of the network may reach this machine.
 const ASKS_PRIVATE: HeaderName = HeaderName::from_static("access-control-request-private-network");
 
-/// It may: the settings name it.
+/// Page that the settings name.
 const ALLOWS_PRIVATE: HeaderName = HeaderName::from_static("access-control-allow-private-network");
 
 const TRUE: HeaderValue = HeaderValue::from_static("true");

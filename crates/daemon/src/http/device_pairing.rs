@@ -24,8 +24,8 @@ use bridle_wire::openharness::{JsonShape, OpenHarnessCode, RequestRefusal, read}
 
 use super::auth::{HttpPeer, now};
 use super::body::{self, BodyRead};
-use super::exchange::is_json;
-use super::{HttpService, answer};
+use super::media_type::is_json;
+use super::{HttpService, response};
 use crate::access::pairing::{self, INTERVAL_SEC, PairingPollResult};
 use crate::access::tokens::{self, RenewedToken, TokenId};
 use crate::byte_budget::ConnectionBytes;
@@ -33,16 +33,16 @@ use crate::byte_budget::ConnectionBytes;
 /// Largest request, in bytes: what a device says about itself, or a token.
 const MAX_BODY: usize = 4 << 10;
 
-/// What a call is answered with.
+/// Reply to a call.
 type Answer = Result<(StatusCode, String), PairingCallRefusal>;
 
-/// Why a call is refused.
+/// Refusal of a call.
 struct PairingCallRefusal {
     status: StatusCode,
     error: &'static str,
     need: Option<String>,
     hint: Option<&'static str>,
-    /// When to come again, in milliseconds.
+    /// Milliseconds until the next call may come.
     retry_after_ms: Option<i64>,
 }
 
@@ -76,7 +76,7 @@ impl PairingCallRefusal {
             need: self.need.and_then(|field| Name::new(field).ok()).into_iter().collect(),
             hint: self.hint.map(str::to_owned),
         };
-        let mut response = answer::json(self.status, error.to_text() + "\n");
+        let mut response = response::json(self.status, error.to_text() + "\n");
         if let Some(ms) = self.retry_after_ms {
             // Rounded up: who comes back on time must not be early.
             response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(ms / 1_000 + 1));
@@ -100,7 +100,7 @@ async fn try_create(http: &Arc<HttpService>, peer: &HttpPeer, request: Request) 
     let (uri, from) = (peer.url(&headers, "/pair/confirm"), peer.source());
     apart(http, move |http| {
         let name = asked.device_name.as_ref().map_or("", |name| name.as_str());
-        let created = http.desk.create(name, from, now()).map_err(create_refused)?;
+        let created = http.pairing.create(name, from, now()).map_err(create_refused)?;
         Ok((StatusCode::OK, created_text(&created, &uri)))
     })
     .await
@@ -162,7 +162,7 @@ async fn try_confirm(http: &Arc<HttpService>, peer: &HttpPeer, request: Request)
     };
     let from = peer.source();
     apart(http, move |http| {
-        let answered = http.desk.answer(asked.code.as_str(), is_yes, from, now());
+        let answered = http.pairing.answer(asked.code.as_str(), is_yes, from, now());
         let device = answered.map_err(|refusal| match refusal {
             pairing::PairingRefusal::NotOpen => {
                 PairingCallRefusal::new(StatusCode::BAD_REQUEST, "invalid_or_expired_code")
@@ -194,7 +194,7 @@ async fn try_poll(http: &Arc<HttpService>, peer: &HttpPeer, request: Request) ->
     let from = peer.source();
     apart(http, move |http| {
         let device = (asked.pairing_id.as_str(), asked.device_secret.as_str());
-        match http.desk.poll(&http.tokens, device, from, now()) {
+        match http.pairing.poll(&http.tokens, device, from, now()) {
             Ok(PairingPollResult::Granted(granted)) => Ok((StatusCode::OK, granted_text(&granted))),
             Ok(PairingPollResult::Pending) => Ok((StatusCode::ACCEPTED, status("pending"))),
             Ok(PairingPollResult::Denied) => {
@@ -226,7 +226,7 @@ async fn try_refresh(http: &Arc<HttpService>, peer: &HttpPeer, request: Request)
     let (asked, _): (PairRefresh, _) = take(http, peer, request).await?;
     let from = peer.source();
     apart(http, move |http| {
-        match http.desk.refresh(&http.tokens, asked.refresh_token.as_str(), from, now()) {
+        match http.pairing.refresh(&http.tokens, asked.refresh_token.as_str(), from, now()) {
             Ok(renewed) => Ok((StatusCode::OK, granted_text(&renewed))),
             Err(pairing::PairingRefusal::NotOpen) => {
                 Err(PairingCallRefusal::new(StatusCode::FORBIDDEN, "invalid_refresh_token"))
@@ -280,7 +280,7 @@ async fn take<T: JsonShape>(
     let (head, body) = request.into_parts();
     let headers = head.headers;
     peer.check(&headers).map_err(PairingCallRefusal::of)?;
-    let deadline = http.shared.config.limits.frame_deadline.min(body::STRANGER_PATIENCE);
+    let deadline = http.shared.config.limits.frame_deadline.min(body::STRANGER_BODY_DEADLINE);
     let mut held = ConnectionBytes::new(Arc::clone(&http.shared.stranger_budget));
     let bytes = match body::read(body, MAX_BODY, deadline, &mut held).await {
         BodyRead::Whole(bytes) if bytes.is_empty() => Bytes::from_static(b"{}"),
@@ -352,7 +352,7 @@ fn granted_text(granted: &RenewedToken) -> String {
 
 fn respond(http: &HttpService, answer: Answer) -> Response {
     let mut response = match answer {
-        Ok((status, text)) => answer::json(status, text),
+        Ok((status, text)) => response::json(status, text),
         Err(refused) => refused.response(),
     };
     response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));

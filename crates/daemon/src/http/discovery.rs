@@ -30,7 +30,7 @@ use bridle_wire::openharness::{
 use super::auth::HttpPeer;
 use super::rate::RequestSource;
 use super::trace_headers::TraceHeaders;
-use super::{HttpService, answer, attachments};
+use super::{HttpService, attachments, response};
 use crate::access::principal::Principal;
 use crate::config::{DaemonConfig, EventRate};
 
@@ -49,7 +49,7 @@ const SENT: [&str; 2] = [RENDER_MESSAGE, REQUEST_APPROVAL];
 /// The version of `dev.bridle.feedback` that is served.
 const FEEDBACK_VERSION: u64 = 1;
 
-/// How somebody asks, which decides what there is to use.
+/// Access of a request, which decides what it is offered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum RequestTransport {
     /// In requests of HTTP, or on a WebSocket.
@@ -73,7 +73,7 @@ impl RequestTransport {
         }
     }
 
-    /// What is done about streams: a shell that lists profiles none of which is here gets none.
+    /// Streaming that is offered: a shell that lists only unknown profiles gets none.
     fn streaming(self, asked: Option<&Capabilities>) -> CapabilityOffer {
         let profiles = self.profiles();
         let lists =
@@ -141,7 +141,7 @@ fn has_our_feedback(asked: &Capabilities) -> bool {
         .is_none_or(|version| *version == Json::from(FEEDBACK_VERSION))
 }
 
-/// What is offered to shells that ask for nothing, made once.
+/// Capabilities for shells that ask for none, made once.
 static OVER_HTTP_OFFERED: LazyLock<Arc<Capabilities>> =
     LazyLock::new(|| offered(RequestTransport::Http).into());
 static ON_LINES_OFFERED: LazyLock<Arc<Capabilities>> =
@@ -230,12 +230,12 @@ pub(super) async fn get(
     let response = match peer.check(&headers) {
         Ok(()) => {
             let mut response =
-                answer::json(StatusCode::OK, http.discovery.of(peer.from()).to_owned());
+                response::json(StatusCode::OK, http.discovery.of(peer.from()).to_owned());
             let cache = HeaderValue::from_static("public, max-age=300");
             response.headers_mut().insert(CACHE_CONTROL, cache);
             response
         }
-        Err(code) => answer::error(code, &RequestEcho::default(), TraceHeaders::of(&headers)),
+        Err(code) => response::error(code, &RequestEcho::default(), TraceHeaders::of(&headers)),
     };
     counted(&http, response)
 }
@@ -249,18 +249,19 @@ pub(super) async fn health(
     if let Err(code) = peer.check(&headers) {
         return counted(
             &http,
-            answer::error(code, &RequestEcho::default(), TraceHeaders::of(&headers)),
+            response::error(code, &RequestEcho::default(), TraceHeaders::of(&headers)),
         );
     }
     let shared = &http.shared;
-    let is_well = shared.hub.is_healthy() && !shared.budget.full() && !shared.stop.is_cancelled();
+    let is_well =
+        shared.hub.home.is_healthy() && !shared.budget.full() && !shared.stop.is_cancelled();
     let (status, word) = match is_well {
         true => (StatusCode::OK, "ok"),
         false => (StatusCode::SERVICE_UNAVAILABLE, "degraded"),
     };
     let name = |text: &str| Name::new(text).expect("our names are short");
     let health = EngineHealth { status: name(word), service: name(ENGINE) };
-    counted(&http, answer::json(status, health.to_text() + "\n"))
+    counted(&http, response::json(status, health.to_text() + "\n"))
 }
 
 /// `GET /metrics`.
@@ -277,14 +278,14 @@ pub(super) async fn metrics(
     if let Some(code) = code {
         return counted(
             &http,
-            answer::error(code, &RequestEcho::default(), TraceHeaders::of(&headers)),
+            response::error(code, &RequestEcho::default(), TraceHeaders::of(&headers)),
         );
     }
     let shared = &http.shared;
     let text = shared.metrics.text(shared.open(), shared.budget.used());
     let kind =
         HeaderValue::from_static("application/openmetrics-text; version=1.0.0; charset=utf-8");
-    counted(&http, answer::document(StatusCode::OK, kind, text))
+    counted(&http, response::document(StatusCode::OK, kind, text))
 }
 
 fn counted(http: &HttpService, response: Response) -> Response {

@@ -1,8 +1,8 @@
 //! Standard input and output as lines: one JSON message each way, for a shell that starts its own
 //! engine.
 //!
-//! [`run`](crate::run()) calls [`serve`] when it was told so. A line is a message, or a frame as a
-//! WebSocket has them; what it asks for is carried out by `inside`, like what is posted, for the
+//! `run` calls [`serve`] when it was told so. A line is a message, or a frame as a
+//! WebSocket has them; what it asks for is carried out by `frame_peer`, like what is posted, for the
 //! principal `stdio`. The end of the input ends it, once everything is answered.
 
 use std::sync::Arc;
@@ -15,21 +15,22 @@ use tokio::sync::{Semaphore, mpsc};
 
 use super::HttpService;
 use super::auth::HttpPeer;
-use super::in_process::{InProcessClient, MAX_RUNNING, MAX_UNWRITTEN, MessageStyle, Out};
+use super::frame_peer::{
+    FramePeer, MAX_RUNNING_REQUESTS, MAX_UNWRITTEN_TEXTS, MessageStyle, TextSender,
+};
 
 /// Serves lines until the input ends or the daemon stops.
 pub(crate) async fn serve(http: Arc<HttpService>, stream: UnixStream) {
     let (reader, writer) = stream.into_split();
     let peer = Arc::new(HttpPeer::stdio());
-    let (router, headers) = (http.router(), HeaderMap::new());
-    let inside =
-        InProcessClient::new(Arc::clone(&http), router, peer, &headers, MessageStyle::Messages);
-    let (out, answers) = mpsc::channel(MAX_UNWRITTEN);
+    let headers = HeaderMap::new();
+    let frames = FramePeer::new(Arc::clone(&http), peer, &headers, MessageStyle::Messages);
+    let (out, answers) = mpsc::channel(MAX_UNWRITTEN_TEXTS);
     let write = write(&http, writer, answers);
     let read = async {
         let taken = out.clone();
         tokio::select! {
-            () = read(&http, Arc::new(inside), reader, out) => {}
+            () = read(&http, Arc::new(frames), reader, out) => {}
             () = taken.closed() => {}
             () = http.shared.stop.cancelled() => {}
         }
@@ -40,14 +41,14 @@ pub(crate) async fn serve(http: Arc<HttpService>, stream: UnixStream) {
 
 async fn read(
     http: &Arc<HttpService>,
-    inside: Arc<InProcessClient>,
+    frames: Arc<FramePeer>,
     reader: impl AsyncRead + Unpin,
-    out: Out,
+    out: TextSender,
 ) {
-    let running = Arc::new(Semaphore::new(MAX_RUNNING));
+    let running = Arc::new(Semaphore::new(MAX_RUNNING_REQUESTS));
     let mut reader = BufReader::new(reader);
     loop {
-        let line = match line(&mut reader, inside.most()).await {
+        let line = match line(&mut reader, frames.max_frame_bytes()).await {
             Ok(Some(line)) => line,
             Ok(None) => return,
             Err(error) => return tracing::debug!(%error, "standard input broke off"),
@@ -55,15 +56,15 @@ async fn read(
         if line.iter().all(u8::is_ascii_whitespace) {
             continue;
         }
-        let sent = inside.read(line).await;
+        let sent = frames.read(line).await;
         // What calls something off must not wait for it; never closed, so there is always a turn.
         let turn = match &sent {
             Some(Ok(ShellFrame::Cancel(_))) => None,
             _ => Arc::clone(&running).acquire_owned().await.ok(),
         };
-        let (inside, out) = (Arc::clone(&inside), out.clone());
+        let (frames, out) = (Arc::clone(&frames), out.clone());
         http.shared.tasks.spawn(async move {
-            inside.carry_out(sent, &out).await;
+            frames.carry_out(sent, &out).await;
             drop(turn);
         });
     }

@@ -16,7 +16,7 @@ use bridle_wire::openharness::{
 
 use super::auth::HttpPeer;
 use super::trace_headers::TraceHeaders;
-use super::{HttpService, answer, attachments};
+use super::{HttpService, attachments, response};
 
 /// Versions that are served.
 const VERSIONS: &str = r"^1\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$";
@@ -69,7 +69,7 @@ pub(super) fn document() -> String {
     document.to_text() + "\n"
 }
 
-/// What a shell sends. A schema of the protocol knows the form of a version alone; this engine
+/// Schema of a request. A schema of the protocol knows the form of a version alone; this engine
 /// serves one major version.
 fn requests() -> JsonObject {
     let mut schemas = components(SchemaDirection::Request, ReadMode::Lenient);
@@ -231,7 +231,7 @@ fn pair() -> Json {
     ])
 }
 
-/// How the daemon is: the same document, whether it is well or not.
+/// Schema of the health report: the same document, whether it is well or not.
 fn health() -> Json {
     let mut responses = refusals(&[403]);
     responses.insert("200", described("It is well", json("response.health")));
@@ -345,8 +345,8 @@ pub(super) async fn serve(
     headers: HeaderMap,
 ) -> Response {
     let response = match peer.check(&headers) {
-        Ok(()) => answer::json(StatusCode::OK, http.openapi.clone()),
-        Err(code) => answer::error(code, &RequestEcho::default(), TraceHeaders::of(&headers)),
+        Ok(()) => response::json(StatusCode::OK, http.openapi.clone()),
+        Err(code) => response::error(code, &RequestEcho::default(), TraceHeaders::of(&headers)),
     };
     http.shared.metrics.http(response.status().as_u16());
     response

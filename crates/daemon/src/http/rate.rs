@@ -1,9 +1,8 @@
-//! How often somebody may ask.
+//! Rate limits of requests, by principal, and of bad credentials, by network.
 //!
-//! `gate` asks here for every request, once it knows from whom it is: each principal has a bucket of
-//! its own, so that one who asks too often makes nobody else wait. Credentials that are not good
-//! belong to nobody; they are counted for the address that they come from. Kept in memory, bounded;
-//! nothing is slept for here.
+//! `auth` asks for every request, once it knows the principal. Each principal has a token bucket of its
+//! own, so that one that asks too often makes nobody else wait. Bad credentials have no principal; they
+//! count for the network that they come from. Kept in memory, bounded; nothing waits here.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
@@ -13,15 +12,15 @@ use crate::access::principal::Principal;
 use crate::access::rate::{RateExceeded, TokenBuckets};
 use crate::config::{EventRate, HttpRates};
 
-/// How often the credentials of one network may be bad.
-pub(super) const FAILURES: EventRate = EventRate { per_second: 1, burst: 30 };
+/// Rate of bad credentials of one network.
+pub(super) const BAD_CREDENTIAL_RATE: EventRate = EventRate { per_second: 1, burst: 30 };
 
-/// Where a request comes from.
+/// Side from which a request comes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum RequestSource {
-    /// This machine.
+    /// From this machine.
     Here,
-    /// Another one.
+    /// From another machine.
     Elsewhere,
 }
 
@@ -55,6 +54,6 @@ impl HttpRateLimiter {
     /// Counts a credential that is not good.
     pub(super) fn fail(&self, from: PeerNetwork) -> Result<(), RateExceeded> {
         let mut buckets = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
-        buckets.take(from, FAILURES, self.began.elapsed())
+        buckets.take(from, BAD_CREDENTIAL_RATE, self.began.elapsed())
     }
 }

@@ -43,7 +43,7 @@ enum HeadPosition {
     Head,
     /// Inside a body, with so many bytes to come.
     Body(u64),
-    /// Where nothing is looked at any more.
+    /// End of all checks: the rest is not looked at.
     Behind,
 }
 

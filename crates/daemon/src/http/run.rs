@@ -1,6 +1,6 @@
-//! A request in its session, until it is answered.
+//! Run of a request in its session, until it is answered.
 //!
-//! Called by `post`. The engine recognizes a message that comes again by its principal, its
+//! `exchange` begins runs and waits for them; `event_stream` follows them. The engine recognizes a message that comes again by its principal, its
 //! client and its id; a repeat follows the first one's events from its number on, whether they are
 //! still to come or years old. An answer that says "try again later" is not final: the engine takes the
 //! same request as a new one then.
@@ -16,10 +16,11 @@ use bridle_wire::openharness::{OpenHarnessCode, ReceivedRequest};
 
 use super::HttpService;
 use super::attachments::AttachmentFacts;
-use super::cancel::RunLocation;
-use super::continuation::{AllowedContinuation, run_name};
-use super::idempotency;
-use super::to_signal::{self, NAMED, ShellDescription};
+use super::continuation::AllowedContinuation;
+use super::run_location::{RunLocation, run_name};
+use super::session_key;
+use super::shell_description::ShellDescription;
+use super::to_signal::{self, NAMED};
 use crate::access::principal::Principal;
 use crate::byte_budget::OWNED;
 use crate::engine::{
@@ -28,10 +29,10 @@ use crate::engine::{
 };
 
 /// The client under which the engine knows all requests of this protocol.
-const CLIENT: &str = "openharness";
+const REQUEST_CLIENT: &str = "openharness";
 
 /// The client of requests that take a step: known by their tokens, not by their own ids.
-const STEPPING: &str = "openharness-step";
+const STEP_CLIENT: &str = "openharness-step";
 
 /// A request that is to run.
 #[derive(Debug)]
@@ -65,13 +66,13 @@ pub(super) struct RunInProgress {
 /// A request that was looked at without waiting.
 #[derive(Debug)]
 pub(super) enum InspectedRun {
-    /// It is answered.
+    /// Answered.
     Ran(FinishedRun),
-    /// It is not.
+    /// Not answered yet.
     NotYet(RunInProgress),
 }
 
-/// Something that happened.
+/// News of a run.
 #[derive(Debug)]
 pub(super) enum RunNews {
     /// Text of the answer in the making.
@@ -82,13 +83,11 @@ pub(super) enum RunNews {
     Nothing,
 }
 
-/// What was recorded of a request that is answered.
+/// Record of a request that is answered.
 #[derive(Debug)]
 pub(super) struct FinishedRun {
-    pub(super) session: SessionId,
-    /// The number of its signal.
-    pub(super) seq: u64,
-    /// When it was recorded, in milliseconds since 1970.
+    pub(super) location: RunLocation,
+    /// Time at which it was recorded, in milliseconds since 1970.
     pub(super) began: i64,
     /// Its answer.
     pub(super) said: Arc<StreamEvent>,
@@ -104,8 +103,8 @@ pub(super) fn is_request(signal: &Signal, who: &Principal, id: &RequestId) -> bo
     // Another try of older versions has a number behind it.
     let client = client.split('/').next().unwrap_or_default();
     let named = match client {
-        CLIENT => signal.id.as_ref(),
-        STEPPING => signal.payload.get(NAMED),
+        REQUEST_CLIENT => signal.id.as_ref(),
+        STEP_CLIENT => signal.payload.get(NAMED),
         _ => None,
     };
     *signal.from.principal == *who.name()
@@ -115,14 +114,14 @@ pub(super) fn is_request(signal: &Signal, who: &Principal, id: &RequestId) -> bo
 /// Has a request recorded, or finds it recorded.
 ///
 /// # Errors
-/// Nothing of it is recorded.
+/// The engine refuses the request, and nothing of it is recorded.
 pub(super) async fn begin(
     http: &HttpService,
     wanted: &RunRequest<'_>,
 ) -> Result<RunInProgress, OpenHarnessCode> {
     let place = match &wanted.step {
         Some(step) => Some(step.session.clone()),
-        None => idempotency::of(&wanted.who, &wanted.received.message),
+        None => session_key::of(&wanted.who, &wanted.received.message),
     };
     let attachment = join(http, wanted, place.as_ref()).await?;
     let refused = |failure: &EngineError| wanted.refused(failure);
@@ -177,7 +176,7 @@ async fn join(
             Err(OpenHarnessCode::ContinuationInvalid)
         }
         Err(failure) if failure.code == unknown => {
-            let own = idempotency::own(&wanted.who, place);
+            let own = session_key::own(&wanted.who, place);
             let second = enter(http, wanted, attach(wanted, Some(own))).await;
             second.map_err(|failure| refused(&failure))
         }
@@ -194,7 +193,7 @@ async fn enter(
 }
 
 fn attach(wanted: &RunRequest<'_>, session: Option<SessionId>) -> AttachRequest {
-    let client = if wanted.step.is_some() { STEPPING } else { CLIENT };
+    let client = if wanted.step.is_some() { STEP_CLIENT } else { REQUEST_CLIENT };
     AttachRequest {
         session,
         cursor: None,
@@ -221,7 +220,7 @@ impl RunRequest<'_> {
         id.map(|id| Value::str(id.as_str()))
     }
 
-    /// What a refusal of the engine is called here.
+    /// Returns the code of a refusal of the engine; a step has codes of its own.
     fn refused(&self, failure: &EngineError) -> OpenHarnessCode {
         match (&self.step, refused(failure)) {
             (Some(_), OpenHarnessCode::IdempotencyConflict) => {
@@ -245,7 +244,7 @@ impl RunInProgress {
         run_name(self.attachment.session(), self.seq)
     }
 
-    /// Where it runs.
+    /// Returns its session and number.
     pub(super) fn run(&self) -> RunLocation {
         RunLocation { session: self.attachment.session().clone(), seq: self.seq }
     }
@@ -297,7 +296,7 @@ impl RunInProgress {
         self.heard(out)
     }
 
-    /// What something that came from the session means to this request.
+    /// Reads an item of the session; most are about other requests.
     fn heard(&mut self, out: OutboundItem) -> Result<RunNews, OpenHarnessCode> {
         Ok(match out {
             OutboundItem::Event { event, .. } => {
@@ -327,7 +326,8 @@ impl RunInProgress {
     pub(super) fn ran(self, said: Arc<StreamEvent>) -> FinishedRun {
         let RunInProgress { attachment, seq, began, ready, is_step } = self;
         let (began, is_replay) = (began.unwrap_or(said.at), ready.is_some());
-        FinishedRun { session: attachment.session().clone(), seq, began, said, is_replay, is_step }
+        let location = RunLocation { session: attachment.session().clone(), seq };
+        FinishedRun { location, began, said, is_replay, is_step }
     }
 
     /// Tells whether the message came before. The answer is not lost by looking: what follows a
@@ -370,13 +370,6 @@ impl RunInProgress {
     }
 }
 
-impl FinishedRun {
-    /// The name of the run.
-    pub(super) fn name(&self) -> String {
-        run_name(&self.session, self.seq)
-    }
-}
-
 async fn next(attachment: &AttachedShell) -> OutboundItem {
     poll_fn(|cx| attachment.poll_next(cx)).await
 }
@@ -386,7 +379,7 @@ fn answers(event: &StreamEvent) -> Option<u64> {
     SayBody::answers_in(event.body.as_deref()?)
 }
 
-/// What a refusal of the engine is called here.
+/// Returns the code of a refusal of the engine.
 fn refused(failure: &EngineError) -> OpenHarnessCode {
     match failure.code {
         EngineErrorCode::IdConflict => OpenHarnessCode::IdempotencyConflict,

@@ -1,22 +1,25 @@
-//! Events of streams as they were sent, so that a stream that is taken up goes on with the same.
+//! Events of the latest streams as they were sent, so that a resumed stream goes on with the same ones.
 //!
-//! Filled by `stream` and asked by it. Text that a thinker streams is in no record: how it was cut into
-//! events is known here alone, for as long as the daemon runs and keeps it. What is gone is made again of
-//! the record, which has everything but that.
+//! [`event_stream`](super::event_stream) fills and reads it. The record does not know how a thinker's
+//! text was cut into events; that is kept here alone, while the daemon runs and has room for it.
+//! Everything else can be made again of the record.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use axum::body::Bytes;
+use bridle_wire::openharness::event::{DirectiveDelta, OpenHarnessEvent};
 
-/// Streams whose events are kept, the latest.
+/// Latest streams whose events are kept.
 const MAX_STREAMS: usize = 64;
 
-/// Bytes of events that are kept of one stream; of a longer one nothing is.
+/// Bytes of events that are kept of one stream; a longer one is dropped whole.
 const MAX_STREAM_BYTES: usize = 256 << 10;
 
-/// The right of a teller that may add nothing.
-const NOT_KEPT: u64 = u64::MAX;
+/// Bytes of a piece of text beside the text: ids, keys and numbers.
+const EVENT_OVERHEAD_BYTES: usize = 200;
+
+/// Number of a writer whose events are not kept.
+const UNKEPT_WRITER: u64 = u64::MAX;
 
 /// Events of the latest streams, by the names of their runs.
 #[derive(Debug, Default)]
@@ -29,24 +32,24 @@ pub(super) struct SentEvents(Mutex<SentEvent>);
 #[derive(Debug, Default)]
 struct SentEvent {
     /// In order: the place of an event is its number.
-    events: Vec<Bytes>,
+    events: Vec<Arc<OpenHarnessEvent>>,
     bytes: usize,
     has_begun: bool,
     is_over: bool,
     /// Too long to be kept.
     is_dropped: bool,
-    /// Which teller adds to it: the latest that took it up.
-    teller: u64,
+    /// Number of the writer that adds to it: the latest that took it up.
+    writer: u64,
 }
 
-/// What a teller finds when it takes a stream up.
+/// State of a stream that a writer takes up.
 #[derive(Debug)]
 pub(super) struct StreamResumption {
     pub(super) log: Arc<SentEvents>,
     /// Its right to add events.
-    pub(super) teller: u64,
+    pub(super) writer: u64,
     /// Events behind the last one that the shell saw.
-    pub(super) missed: Vec<Bytes>,
+    pub(super) missed: Vec<Arc<OpenHarnessEvent>>,
     /// The number of the next event; `None` when nothing is known of the stream.
     pub(super) next: Option<u64>,
     /// Whether the first directive has begun.
@@ -73,9 +76,9 @@ impl SentStreams {
             }
         };
         let mut sent = log.lock();
-        let begin = |teller, missed, next| StreamResumption {
+        let begin = |writer, missed, next| StreamResumption {
             log: Arc::clone(&log),
-            teller,
+            writer,
             missed,
             next,
             has_begun: false,
@@ -86,36 +89,36 @@ impl SentStreams {
             last.map_or(0, |last| usize::try_from(last).unwrap_or(usize::MAX).saturating_add(1));
         let goes_on = last.is_some() && count > 0 && after <= count;
         if goes_on || (last.is_none() && sent.is_over) {
-            sent.teller += 1;
+            sent.writer += 1;
             let missed = sent.events[after..].to_vec();
             let next = Some(u64::try_from(count).unwrap_or(u64::MAX));
             let (has_begun, is_over) = (sent.has_begun, sent.is_over);
-            return StreamResumption { has_begun, is_over, ..begin(sent.teller, missed, next) };
+            return StreamResumption { has_begun, is_over, ..begin(sent.writer, missed, next) };
         }
         // A stream that begins beside another of the same run, or is made again of the record, is not kept.
-        let is_first = last.is_none() && count == 0 && !sent.is_dropped && sent.teller == 0;
+        let is_first = last.is_none() && count == 0 && !sent.is_dropped && sent.writer == 0;
         if is_first {
-            sent.teller = 1;
+            sent.writer = 1;
         }
-        begin(if is_first { 1 } else { NOT_KEPT }, Vec::new(), None)
+        begin(if is_first { 1 } else { UNKEPT_WRITER }, Vec::new(), None)
     }
 }
 
 impl SentEvents {
-    /// Notes the next event, if it is this teller's to add and its number is the next.
-    pub(super) fn add(&self, teller: u64, seq: u64, event: &Bytes, begins: bool, ends: bool) {
+    /// Keeps the next event, if this writer is the latest one and no event is missing before it.
+    pub(super) fn add(&self, writer: u64, event: &Arc<OpenHarnessEvent>) {
         let mut sent = self.lock();
-        if sent.teller != teller || sent.is_dropped {
+        if sent.writer != writer || sent.is_dropped {
             return;
         }
-        sent.bytes = sent.bytes.saturating_add(event.len());
-        if sent.bytes > MAX_STREAM_BYTES || usize::try_from(seq) != Ok(sent.events.len()) {
-            *sent = SentEvent { is_dropped: true, teller, ..SentEvent::default() };
+        sent.bytes = sent.bytes.saturating_add(event_bytes(event));
+        if sent.bytes > MAX_STREAM_BYTES || usize::try_from(event.seq()) != Ok(sent.events.len()) {
+            *sent = SentEvent { is_dropped: true, writer, ..SentEvent::default() };
             return;
         }
-        sent.events.push(event.clone());
-        sent.has_begun |= begins;
-        sent.is_over |= ends;
+        sent.events.push(Arc::clone(event));
+        sent.has_begun |= matches!(**event, OpenHarnessEvent::DirectiveStart(_));
+        sent.is_over |= matches!(**event, OpenHarnessEvent::StreamFinal(_));
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, SentEvent> {
@@ -123,34 +126,73 @@ impl SentEvents {
     }
 }
 
+/// Returns the size of an event, nearly: pieces of text are many, so they are not written for it.
+fn event_bytes(event: &OpenHarnessEvent) -> usize {
+    match event {
+        OpenHarnessEvent::DirectiveDelta(DirectiveDelta { append: Some(text), .. }) => {
+            EVENT_OVERHEAD_BYTES + text.len()
+        }
+        other => other.data().len(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use axum::body::Bytes;
+    use std::sync::Arc;
+
+    use bridle_wire::openharness::MessageLimits;
+    use bridle_wire::openharness::event::OpenHarnessEvent;
 
     use super::{MAX_STREAM_BYTES, SentStreams};
 
-    fn event(text: &'static str) -> Bytes {
-        Bytes::from_static(text.as_bytes())
+    fn event(name: &str, seq: u64, rest: &str) -> Arc<OpenHarnessEvent> {
+        let data = format!(r#"{{"stream_id":"a-1","seq":{seq}{rest}}}"#);
+        let event = OpenHarnessEvent::read(name, data.as_bytes(), &MessageLimits::default());
+        Arc::new(event.unwrap().unwrap())
+    }
+
+    fn open() -> Arc<OpenHarnessEvent> {
+        event("open", 0, r#","protocol_version":"1.0.0","run_id":"a-1""#)
+    }
+
+    fn start() -> Arc<OpenHarnessEvent> {
+        let directive = r#"{"action_type":"render_message"}"#;
+        event(
+            "directive.start",
+            1,
+            &format!(r#","index":0,"directive_id":"a-1.0","directive":{directive}"#),
+        )
+    }
+
+    fn piece(seq: u64, text: &str) -> Arc<OpenHarnessEvent> {
+        let rest = format!(r#","directive_id":"a-1.0","path":"/payload/text","append":"{text}""#);
+        event("directive.delta", seq, &rest)
+    }
+
+    fn last(seq: u64) -> Arc<OpenHarnessEvent> {
+        let response = r#"{"status":"success","action_directives":[]}"#;
+        let rest = format!(r#","message":{{"protocol_version":"1.0.0","response":{response}}}"#);
+        event("final", seq, &rest)
     }
 
     #[test]
-    fn a_stream_goes_on_with_the_same_events() {
+    fn a_resumed_stream_goes_on_with_the_same_events() {
         let streams = SentStreams::default();
         let first = streams.take_up("a-1", None);
         assert_eq!((first.next, first.is_over), (None, false));
-        for (seq, text) in [(0, "open"), (1, "start"), (2, "one")] {
-            first.log.add(first.teller, seq, &event(text), seq == 1, false);
+        for event in [open(), start(), piece(2, "one")] {
+            first.log.add(first.writer, &event);
         }
         let again = streams.take_up("a-1", Some(0));
-        assert_eq!(again.missed, [event("start"), event("one")]);
+        assert_eq!(again.missed, [start(), piece(2, "one")]);
         assert_eq!((again.next, again.has_begun, again.is_over), (Some(3), true, false));
-        // The one before adds no more.
-        first.log.add(first.teller, 3, &event("other"), false, false);
-        again.log.add(again.teller, 3, &event("final"), false, true);
+        // The writer before adds no more.
+        first.log.add(first.writer, &piece(3, "other"));
+        again.log.add(again.writer, &last(3));
         let whole = streams.take_up("a-1", None);
-        assert_eq!(whole.missed.len(), 4);
+        assert_eq!(whole.missed, [open(), start(), piece(2, "one"), last(3)]);
         assert!(whole.is_over && streams.take_up("a-1", Some(3)).missed.is_empty());
-        // What nobody sent is of the record.
+        // An event that was never sent is made of the record.
         assert_eq!(streams.take_up("a-1", Some(9)).next, None);
         assert_eq!(streams.take_up("b-1", Some(0)).next, None);
     }
@@ -159,13 +201,9 @@ mod tests {
     fn a_long_stream_is_not_kept() {
         let streams = SentStreams::default();
         let first = streams.take_up("a-1", None);
-        first.log.add(
-            first.teller,
-            0,
-            &Bytes::from(vec![b'x'; MAX_STREAM_BYTES + 1]),
-            false,
-            false,
-        );
+        first.log.add(first.writer, &open());
+        first.log.add(first.writer, &start());
+        first.log.add(first.writer, &piece(2, &"x".repeat(MAX_STREAM_BYTES)));
         assert_eq!(streams.take_up("a-1", Some(0)).next, None);
     }
 }

@@ -1,6 +1,6 @@
 //! Connections that speak HTTP: accepted, served, ended.
 //!
-//! One task a connection, one of the same seats that framed connections take. The limits are
+//! One task a connection, one of the same slots that framed connections take. The limits are
 //! theirs, too: time for a head and for a body, time to take an answer, the grace at the end.
 
 use std::convert::Infallible;
@@ -26,11 +26,11 @@ use tokio::net::{TcpListener, TcpStream};
 use tower_service::Service as _;
 
 use super::HttpService;
-use super::answer::{CROWDED, close_after, error};
 use super::auth::{ConnectionKind, HttpPeer};
 use super::cors::RequestingPage;
-use super::exchange;
+use super::post;
 use super::request_heads::StrictStream;
+use super::response::{NO_SLOT_RESPONSE, close_after, error};
 use super::trace_headers::TraceHeaders;
 use super::write_deadline::WriteDeadlineStream;
 use crate::access::tls;
@@ -38,16 +38,16 @@ use crate::connection_slots::ConnectionSlot;
 use crate::listen::{accept_each, prepare_tcp};
 
 /// Bytes of a request's head, blanks around values not counted: thousands of headers are no request.
-const MAX_HEAD: usize = 32 << 10;
+const MAX_HEAD_BYTES: usize = 32 << 10;
 
 /// Bytes that are read before a head is known to end. hyper looks at this only between two reads, so
 /// it is no limit of its own; whoever fills it gets 431 from there, without an envelope.
-const MAX_UNREAD: usize = 64 << 10;
+const MAX_UNPARSED_BYTES: usize = 64 << 10;
 
 /// Headers of a request; more get 431.
 const MAX_HEADERS: usize = 100;
 
-/// What an address is for.
+/// Purpose of a listening address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AddressPurpose {
     /// Everything.
@@ -56,17 +56,17 @@ pub(crate) enum AddressPurpose {
     Pairing,
 }
 
-/// What a connection keeps until its end, also when it becomes a WebSocket.
+/// Parts that a connection keeps until its end, also when it becomes a WebSocket.
 #[derive(Debug)]
 pub(super) struct HttpConnection {
-    /// What answers its requests.
+    /// Router of its requests.
     pub(super) router: Router,
     face: AddressPurpose,
     seat: ConnectionSlot,
 }
 
 impl HttpConnection {
-    /// What a connection to everything keeps.
+    /// Makes the parts of a connection to everything.
     pub(super) fn whole(router: Router, seat: ConnectionSlot) -> Arc<HttpConnection> {
         Arc::new(HttpConnection { router, face: AddressPurpose::Whole, seat })
     }
@@ -102,9 +102,9 @@ fn admit(
         }
     };
     let (standing, uid) = http.shared.look_at(remote, Some(local));
-    let Some(seat) = ConnectionSlot::take(&http.shared, standing) else {
+    let Some(seat) = http.shared.take_slot(standing) else {
         // As much as fits the empty buffer of the socket, which is all of it.
-        let _ = stream.try_write(CROWDED.as_bytes());
+        let _ = stream.try_write(NO_SLOT_RESPONSE.as_bytes());
         return;
     };
     let link = Arc::new(HttpConnection { router: router.clone(), face, seat });
@@ -123,7 +123,11 @@ async fn serve(
     let limits = &http.shared.config.limits;
     let stream = WriteDeadlineStream::new(stream, limits.write_deadline);
     let Some(acceptor) = &http.tls else {
-        let peer = HttpPeer::new(remote, local, ConnectionKind::Plain).seated(&link.seat, uid);
+        let peer = HttpPeer::new(remote, local, ConnectionKind::Plain).seated(
+            &link.seat,
+            uid,
+            http.shared.own_uid,
+        );
         return speak(&http, link, stream, peer).await;
     };
     let shaken = tokio::select! {
@@ -134,7 +138,8 @@ async fn serve(
     match shaken {
         Ok(Ok(stream)) => {
             let way = ConnectionKind::Tls(tls::peer(stream.get_ref().1));
-            let peer = HttpPeer::new(remote, local, way).seated(&link.seat, uid);
+            let peer =
+                HttpPeer::new(remote, local, way).seated(&link.seat, uid, http.shared.own_uid);
             Box::pin(speak(&http, link, stream, peer)).await;
         }
         Ok(Err(error)) => tracing::debug!(%error, "a handshake failed"),
@@ -163,7 +168,7 @@ pub(super) async fn speak<S>(
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(limits.frame_deadline)
-        .max_buf_size(MAX_UNREAD)
+        .max_buf_size(MAX_UNPARSED_BYTES)
         .max_headers(MAX_HEADERS)
         .serve_connection(io, service)
         .with_upgrades();
@@ -216,9 +221,9 @@ async fn answer(
             response
         }
         // What nearly all requests are needs no looking up.
-        None if link.face == AddressPurpose::Whole && exchange::is_exchange(&parts) => {
+        None if link.face == AddressPurpose::Whole && post::is_exchange(&parts) => {
             // In one piece of memory of its own, which a connection that waits does not hold.
-            Box::pin(exchange::posted(&http, &peer, parts, body)).await
+            Box::pin(post::posted(&http, &peer, parts, body)).await
         }
         None => {
             let mut router = link.router.clone();
@@ -244,7 +249,7 @@ fn early(parts: &Parts, is_ambiguous: bool) -> Option<Response> {
         close_after(&mut response);
         return Some(response);
     }
-    if head_len(parts) > MAX_HEAD {
+    if head_len(parts) > MAX_HEAD_BYTES {
         let mut response = refuse(OpenHarnessCode::PayloadTooLarge);
         *response.status_mut() = StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE;
         // What is behind such a head is not worth reading.

@@ -1,6 +1,6 @@
-//! What was recorded of a request becomes its answer.
+//! Recorded answer of a run as a response message.
 //!
-//! Called by `post`. A function of records alone, latency included, so that a repeat gets the same
+//! `exchange` and `event_stream` call it. The response is a function of records alone, latency included, so that a repeat gets the same
 //! answer. An error says its code and a sentence of ours: what the engine recorded about it may
 //! quote the request, so only the user who started the daemon is told, on the Unix socket.
 
@@ -13,51 +13,76 @@ use bridle_wire::openharness::ids::DirectiveId;
 use bridle_wire::openharness::payload::TextFormat;
 use bridle_wire::openharness::shape::AnswerLatency;
 use bridle_wire::openharness::{
-    Directive, ErrorObject, OpenHarnessCode, RequestEcho, ResponseMessage,
+    Directive, ErrorObject, OpenHarnessCode, ReceivedRequest, RequestEcho, ResponseMessage,
 };
 
 use super::approval::RecordedQuestion;
 use super::continuation;
 use super::run::FinishedRun;
-use super::to_signal::ShellDescription;
+use super::shell_description::ShellDescription;
 use super::token_sealer::TokenSealer;
+use super::{HttpService, discovery, session_key};
 use crate::access::principal::Principal;
 use crate::numbered_names::numbered;
 
 /// Whether the results of directives are waited for, unless they are answers.
-pub(super) const WISH: ResultWish = ResultWish::None;
+pub(super) const RESULT_WISH: ResultWish = ResultWish::None;
 
-/// What a shell is told whose user said no, or somebody else did.
+/// Text for a shell whose action was denied, by its user or by somebody else.
 const DENIED: &str = "Not done: it was denied.";
 
-/// What a shell is told that comes back when everything is over.
+/// Text for a shell that comes back when everything is over.
 const NOTHING_LEFT: &str = "Nothing waits any more.";
 
 /// Characters of the reason why something failed.
 const MAX_REASON_CHARS: usize = 1_000;
 
-/// Who reads an answer.
+/// Reader of an answer.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ResponseReader<'r> {
     pub(super) echo: &'r RequestEcho,
     pub(super) about: &'r ShellDescription,
     /// Whether it is the user who started the daemon, who is told why something failed.
     pub(super) is_user: bool,
-    /// How a question reaches its user; `None` for a shell that cannot ask.
+    /// Means to ask its user; `None` for a shell that cannot ask.
     pub(super) asks: Option<ApprovalOffer<'r>>,
 }
 
-/// What a shell that can ask is given with a question.
+/// Parts of a continuation token for a shell that can ask.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ApprovalOffer<'r> {
     pub(super) seals: &'r TokenSealer,
     pub(super) who: &'r Principal,
-    /// Where the request belongs, as it says.
+    /// Hash of the tenant, session and conversation that the request names.
     pub(super) place: &'r str,
 }
 
+/// Request of an answer, with the shell and the principal that read it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct AnswerContext<'r> {
+    pub(super) received: &'r ReceivedRequest,
+    pub(super) about: &'r ShellDescription,
+    pub(super) who: &'r Principal,
+}
+
+/// Makes the answer to a request, with the capabilities of this engine.
+pub(super) fn compose(
+    http: &HttpService,
+    ran: &FinishedRun,
+    reader: AnswerContext<'_>,
+) -> ResponseMessage {
+    let AnswerContext { received, about, who } = reader;
+    let asked = received.message.capabilities.as_ref();
+    let place = discovery::can_ask(asked).then(|| session_key::named(&received.message));
+    let asks = place.as_deref().map(|place| ApprovalOffer { seals: &http.seals, who, place });
+    let is_user = matches!(who, Principal::Uid(_));
+    let message = answer(ran, ResponseReader { echo: &received.echo, about, is_user, asks });
+    let (supported, denials) = discovery::capabilities(who, asked);
+    message.with_capabilities(supported, denials)
+}
+
 /// Makes the answer.
-pub(super) fn answer(ran: &FinishedRun, reader: ResponseReader<'_>) -> ResponseMessage {
+fn answer(ran: &FinishedRun, reader: ResponseReader<'_>) -> ResponseMessage {
     let tree = ran.said.body.as_deref().and_then(|it| bridle_loop::reader().read_one(it).ok());
     let said = tree.as_ref().and_then(|tree| tree.root().get("payload"));
     let mut message = match said.and_then(|said| told(ran, said, reader)) {
@@ -75,7 +100,7 @@ fn told(ran: &FinishedRun, said: Node<'_>, reader: ResponseReader<'_>) -> Option
         return None;
     }
     let shown = render(&said.get("text")?.as_str()?, reader.about);
-    let shown = shown.with_id(directive_id(&ran.name(), 0), WISH);
+    let shown = shown.with_id(directive_id(&ran.location.name(), 0), RESULT_WISH);
     Some(ResponseMessage::success(reader.echo, vec![shown]))
 }
 
@@ -86,7 +111,8 @@ fn whole(ran: &FinishedRun, said: Option<Value>, reader: ResponseReader<'_>) -> 
         None => ResponseMessage::error(echo, ErrorObject::of(OpenHarnessCode::StreamExpired)),
         Some(payload) => match failure(&payload, reader.is_user) {
             Some(_) if ran.is_step && is_denied(&payload) => {
-                let told = render(DENIED, reader.about).with_id(directive_id(&ran.name(), 0), WISH);
+                let told = render(DENIED, reader.about)
+                    .with_id(directive_id(&ran.location.name(), 0), RESULT_WISH);
                 ResponseMessage::success(echo, vec![told])
             }
             Some(error) => ResponseMessage::error(echo, error),
@@ -126,8 +152,8 @@ fn failure(payload: &Value, tells_reason: bool) -> Option<ErrorObject> {
     })
 }
 
-/// What the shell is to show, and what it is to ask. Each directive has a name of its own; only for
-/// the answers to questions somebody waits.
+/// Makes the directives to show and to ask. Each has a name of its own; only answers to questions are
+/// waited for.
 fn success(ran: &FinishedRun, payload: &Value, reader: ResponseReader<'_>) -> ResponseMessage {
     let is_pending =
         payload.get("status").is_some_and(|status| status.is_keyword("pending-approval"));
@@ -146,7 +172,14 @@ fn success(ran: &FinishedRun, payload: &Value, reader: ResponseReader<'_>) -> Re
             asked.push(question.asked(directives.len()));
             directives.push(question.directive(reader.about));
         }
-        continuation = continuation::issue(asks.seals, asks.who, asks.place, ran, &asked);
+        continuation = continuation::issue(
+            asks.seals,
+            asks.who,
+            asks.place,
+            &ran.location,
+            ran.said.at,
+            &asked,
+        );
     }
     if is_pending && continuation.is_none() {
         directives.truncate(text.iter().count());
@@ -156,9 +189,9 @@ fn success(ran: &FinishedRun, payload: &Value, reader: ResponseReader<'_>) -> Re
     }
     let wish = |index: usize| match asked.iter().any(|asked| asked.index == index) {
         true => ResultWish::Required,
-        false => WISH,
+        false => RESULT_WISH,
     };
-    let run = ran.name();
+    let run = ran.location.name();
     let named = directives.into_iter().enumerate();
     let named = named.map(|(index, it)| it.with_id(directive_id(&run, index), wish(index)));
     let message = ResponseMessage::success(reader.echo, named.collect());
@@ -175,7 +208,7 @@ fn is_denied(payload: &Value) -> bool {
     last.and_then(|act| act.get("outcome")).is_some_and(|outcome| outcome.is_keyword("denied"))
 }
 
-/// What is said to somebody who came back and to whom nobody said a word: what was done.
+/// Lists the actions of a continued run that said no text.
 fn done(payload: &Value) -> String {
     let acts = payload.get("acts").and_then(Value::elements).unwrap_or_default();
     let word = |act: &Value, key| {
@@ -201,16 +234,7 @@ pub(super) fn directive_id(run: &str, index: usize) -> DirectiveId {
 /// A directive that shows a text.
 pub(super) fn render(text: &str, about: &ShellDescription) -> Directive {
     let format = if about.is_terminal() { TextFormat::Plain } else { TextFormat::Markdown };
-    Directive::render_message(&shown(text, about), format)
-}
-
-/// A text as a shell gets it: as it is, or without what a terminal would obey where it goes to one.
-pub(super) fn shown<'t>(text: &'t str, about: &ShellDescription) -> Cow<'t, str> {
-    if !about.is_terminal() {
-        return text.into();
-    }
-    let is_plain = |letter: &char| !letter.is_control() || matches!(letter, '\n' | '\t');
-    text.chars().filter(is_plain).collect::<String>().into()
+    Directive::render_message(&about.printable(text), format)
 }
 
 #[cfg(test)]

@@ -1,29 +1,26 @@
-//! What a session is told of a request.
+//! OpenHarness request as a signal of its session.
 //!
-//! Called by `post`. A prompt like that of any shell, with what the shell knows about its user's
-//! device beside it. What is marked secret stays outside: neither the record nor a thinker gets it.
+//! `run` calls it. A request becomes a prompt like that of any shell, with the shell's knowledge of its
+//! user's device beside it. Secret fields stay outside: neither the record nor a thinker gets them.
 
-use bridle_loop::{KeywordName, SignalKind};
+use bridle_loop::SignalKind;
 use bridle_sexp::Value;
 use bridle_wire::openharness::request::{
-    AttachmentRef, EnvironmentState, PrivacyTier, RequestContext, ShellIdentity, TaskHint,
+    AttachmentRef, EnvironmentState, PrivacyTier, RequestContext, TaskHint,
 };
 use bridle_wire::openharness::{Json, ReceivedRequest};
 
 use super::attachments::AttachmentFacts;
 use super::continuation::AllowedContinuation;
 use super::discovery;
-use super::idempotency::hex;
+use crate::byte_text::hex;
 use crate::engine::ShellSignal;
 
-/// The kind of a shell whose user reads a terminal.
-const COMMAND_SHELL: &str = "command_shell";
-
-/// Where a request that takes a step has the id by which it is called off: it is known by the step.
+/// Key of the id by which a step is called off: the step itself is known by its token.
 pub(super) const NAMED: &str = "request-id";
 
-/// What is said of most requests, at most.
-const USUAL_PAIRS: usize = 4;
+/// Capacity for the pairs of most requests.
+const PAIR_CAPACITY: usize = 4;
 
 /// The prompt that a request makes. It names the request by its fingerprint, so that another body
 /// under the same id is another message. `files` are the facts of its attachments, in order.
@@ -35,7 +32,7 @@ pub(super) fn message(
     let context = received.message.context();
     let intent = context.and_then(|context| context.user_intent.as_ref());
     let text = intent.map_or("", |intent| intent.as_str());
-    let mut pairs = Vec::with_capacity(USUAL_PAIRS);
+    let mut pairs = Vec::with_capacity(PAIR_CAPACITY);
     match step {
         Some(_) if text.trim().is_empty() => pairs.push(("sensor", Value::keyword("continue"))),
         _ => pairs.extend([("sensor", Value::keyword("user-prompt")), ("text", Value::str(text))]),
@@ -63,7 +60,7 @@ pub(super) fn message(
     }
 }
 
-/// What a run is told that goes on. The answers themselves are recorded as such, beside it.
+/// Returns the pairs of a continued run. The verdicts themselves are recorded beside it.
 fn taken_up(step: &AllowedContinuation) -> Vec<(&'static str, Value)> {
     let number = |number: u64| Value::int(i64::try_from(number).unwrap_or(i64::MAX));
     let mut pairs = vec![
@@ -76,7 +73,7 @@ fn taken_up(step: &AllowedContinuation) -> Vec<(&'static str, Value)> {
     pairs
 }
 
-/// What is said beside the prompt.
+/// Returns the pairs beside the prompt.
 fn beside(
     context: &RequestContext,
     files: &[Option<AttachmentFacts>],
@@ -144,31 +141,6 @@ fn reference(attachment: &AttachmentRef, facts: Option<&AttachmentFacts>) -> Val
     let size = facts.map(|facts| facts.bytes).or(attachment.size_bytes);
     let size = size.and_then(|size| i64::try_from(size).ok());
     Value::plist(texts.chain(size.map(|size| ("bytes", Value::int(size)))))
-}
-
-/// What a shell says about itself.
-#[derive(Clone, Debug, Default)]
-pub(super) struct ShellDescription {
-    pub(super) kind: Option<KeywordName>,
-    pub(super) locale: Option<Box<str>>,
-    pub(super) time_zone: Option<Box<str>>,
-}
-
-impl ShellDescription {
-    /// Reads it from a context.
-    pub(super) fn of(shell: Option<&ShellIdentity>) -> ShellDescription {
-        let Some(shell) = shell else { return ShellDescription::default() };
-        ShellDescription {
-            kind: shell.shell_kind.as_ref().map(|kind| KeywordName::new(kind.as_str())),
-            locale: shell.locale.as_ref().map(|text| text.as_str().into()),
-            time_zone: shell.timezone.as_ref().map(|text| text.as_str().into()),
-        }
-    }
-
-    /// Tells whether what it shows goes to a terminal.
-    pub(super) fn is_terminal(&self) -> bool {
-        self.kind.as_ref().is_some_and(|kind| kind.as_str() == COMMAND_SHELL)
-    }
 }
 
 #[cfg(test)]

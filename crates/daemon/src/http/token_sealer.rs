@@ -1,6 +1,6 @@
-//! Texts that only this daemon can make and read: what is inside a continuation token.
+//! Sealed texts that only this daemon can make and read: the content of continuation tokens.
 //!
-//! Opened by [`run`](crate::run()), used by `step`. The key is a file of the state directory, made
+//! `run` opens the key, and `continuation` uses it. The key is a file of the state directory, made
 //! once, so that a token outlives the daemon that made it. The same text gives the same token, as
 //! the same request gives the same answer: the nonce is a keyed hash of the text, and no two texts
 //! have the same one.
@@ -12,19 +12,19 @@ use std::path::Path;
 use ring::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use ring::hmac;
 
-use super::idempotency::hex;
 use crate::access::private_file::{self, PrivateFile};
+use crate::byte_text::{hex, unhex};
 
 /// The file of the key, in the state directory.
-const FILE: &str = "continuation.key";
+const KEY_FILE: &str = "continuation.key";
 
 /// Bytes of the key.
 const KEY_BYTES: usize = 32;
 
 /// Bytes of the file: hex digits and the end of the line.
-const FILE_BYTES: u64 = 65;
+const KEY_FILE_BYTES: u64 = 65;
 
-/// Why tokens can be neither made nor read.
+/// Fault of the key: tokens can be neither made nor read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SealError {
@@ -57,7 +57,7 @@ impl fmt::Debug for TokenSealer {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct OpenedToken {
     pub(super) text: String,
-    /// What no other text of this daemon has.
+    /// Nonce that no other text of this daemon has.
     pub(super) nonce: String,
 }
 
@@ -67,7 +67,7 @@ impl TokenSealer {
     /// # Errors
     /// The file cannot be used or is no key, or there are no random bytes.
     pub(crate) fn open(state: &Path) -> Result<TokenSealer, SealError> {
-        let file = PrivateFile::new(state, FILE, FILE_BYTES);
+        let file = PrivateFile::new(state, KEY_FILE, KEY_FILE_BYTES);
         let held = file.hold()?;
         if let Some((_, bytes)) = file.read()? {
             let key = std::str::from_utf8(&bytes).ok().and_then(|text| unhex(text.trim_end()));
@@ -109,20 +109,6 @@ impl TokenSealer {
         let text = String::from_utf8(text.to_vec()).ok()?;
         Some(OpenedToken { text, nonce: hex(nonce) })
     }
-}
-
-/// Hex digits in lower case as bytes; anything else is none.
-fn unhex(text: &str) -> Option<Vec<u8>> {
-    let digit = |byte: u8| match byte {
-        b'0'..=b'9' => Some(byte - b'0'),
-        b'a'..=b'f' => Some(byte - b'a' + 10),
-        _ => None,
-    };
-    let (pairs, rest) = text.as_bytes().as_chunks::<2>();
-    if !rest.is_empty() {
-        return None;
-    }
-    pairs.iter().map(|[high, low]| Some(digit(*high)? << 4 | digit(*low)?)).collect()
 }
 
 #[cfg(test)]

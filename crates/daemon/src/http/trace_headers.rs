@@ -1,4 +1,4 @@
-//! Headers by which people find a request again: its id, its trace.
+//! Headers with which people find a request in logs: its id and its trace.
 //!
 //! The body decides; what a header says counts where the body says nothing, and comes back as a
 //! header alone. Nothing is sent back that could end a header line.
@@ -16,9 +16,9 @@ const CORRELATION: HeaderName = HeaderName::from_static("x-correlation-id");
 const TRACE: HeaderName = HeaderName::from_static("traceparent");
 
 /// Characters of an id that is sent as a header.
-const MAX_MARK: usize = 128;
+const MAX_HEADER_ID_CHARS: usize = 128;
 
-/// What comes back of the ids that came.
+/// Ids of a request that its response repeats.
 #[derive(Clone, Debug, Default)]
 pub(super) struct TraceHeaders {
     request: Option<HeaderValue>,
@@ -27,7 +27,7 @@ pub(super) struct TraceHeaders {
 }
 
 impl TraceHeaders {
-    /// What the headers of a request say.
+    /// Reads the ids in the headers of a request.
     pub(super) fn of(headers: &HeaderMap) -> TraceHeaders {
         let text = |name: &HeaderName| headers.get(name).and_then(|value| value.to_str().ok());
         TraceHeaders {
@@ -37,7 +37,7 @@ impl TraceHeaders {
         }
     }
 
-    /// What the body says, where it says something.
+    /// Replaces them by the ids in the body, where it has some.
     pub(super) fn with(mut self, echo: &RequestEcho) -> TraceHeaders {
         if let Some(id) = &echo.request_id {
             self.request = mark(id.as_str());
@@ -67,7 +67,7 @@ impl TraceHeaders {
 
 /// An id as a header, if it is short and every character of it can be seen.
 fn mark(text: &str) -> Option<HeaderValue> {
-    let fits = (1..=MAX_MARK).contains(&text.len());
+    let fits = (1..=MAX_HEADER_ID_CHARS).contains(&text.len());
     let is_visible = text.bytes().all(|byte| byte.is_ascii_graphic());
     if fits && is_visible { HeaderValue::from_str(text).ok() } else { None }
 }

@@ -1,6 +1,6 @@
 //! HTTP on a Unix socket: how the user who started the daemon asks as the owner, without a token.
 //!
-//! [`run`](crate::run()) binds the socket with mode 0600 and spawns [`accept_loop`]. The system says
+//! `run` binds the socket with mode 0600 and spawns [`accept_loop`]. The system says
 //! who connects; anybody but that user and root is closed without a word. Requests are served as on
 //! TCP, by `serve`.
 
@@ -11,11 +11,11 @@ use axum::Router;
 use tokio::net::{UnixListener, UnixStream};
 
 use super::HttpService;
-use super::answer::CROWDED;
 use super::auth::HttpPeer;
+use super::response::NO_SLOT_RESPONSE;
 use super::server::{HttpConnection, speak};
 use super::write_deadline::WriteDeadlineStream;
-use crate::connection_slots::{ConnectionSlot, PeerStanding};
+use crate::connection_slots::PeerStanding;
 use crate::listen::{accept_each, admits, peer_uid};
 
 /// Accepts until the daemon stops.
@@ -31,9 +31,9 @@ fn admit(http: &Arc<HttpService>, router: &Router, stream: UnixStream) {
         tracing::warn!(?uid, "another user is refused on the HTTP socket");
         return;
     };
-    let Some(seat) = ConnectionSlot::take(&http.shared, PeerStanding::Unix) else {
+    let Some(seat) = http.shared.take_slot(PeerStanding::Unix) else {
         // As much as fits the empty buffer of the socket, which is all of it.
-        let _ = stream.try_write(CROWDED.as_bytes());
+        let _ = stream.try_write(NO_SLOT_RESPONSE.as_bytes());
         return;
     };
     let link = HttpConnection::whole(router.clone(), seat);

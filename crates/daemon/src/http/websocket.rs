@@ -1,7 +1,7 @@
 //! `GET /v1/openharness/ws`: profile `dev.bridle.ws.1`, requests and their events on one connection.
 //!
-//! The router calls [`upgrade`]. `frame` knows the bytes; what frames ask for is carried out by
-//! `inside`, like what is posted. One task a connection reads, writes and watches
+//! The router calls [`upgrade`]. `frame` reads and writes the bytes; `frame_peer` carries out the
+//! requests in them. One task a connection reads, writes and watches
 //! over it; each request is a task of its own. Leaving a connection leaves its streams, as leaving
 //! a stream does.
 
@@ -28,11 +28,14 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::time::{Instant, MissedTickBehavior};
 
 use super::auth::HttpPeer;
-use super::in_process::{InProcessClient, MAX_RUNNING, MAX_UNWRITTEN, MessageStyle, Out};
+use super::frame_peer::{
+    FramePeer, MAX_RUNNING_REQUESTS, MAX_UNWRITTEN_TEXTS, MessageStyle, TextSender,
+};
 use super::server::HttpConnection;
 use super::trace_headers::TraceHeaders;
-use super::{HttpService, answer};
+use super::{HttpService, response};
 use crate::byte_budget::ConnectionBytes;
+use crate::byte_text::base64;
 use frame::{WebSocketDecoder, WebSocketFault, WebSocketInput};
 
 /// The subprotocol that a shell must offer.
@@ -42,19 +45,19 @@ const PROTOCOL: &str = "openharness.v1";
 const VERSION: &str = "13";
 
 /// Letters of a key: sixteen bytes in base64.
-const KEY_LEN: usize = 24;
+const KEY_CHARS: usize = 24;
 
-/// What a key is hashed with (RFC 6455).
-const GUID: &[u8] = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
+/// Text with which a key is hashed (RFC 6455).
+const ACCEPT_GUID: &[u8] = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 
 /// Frames of one connection that are being refused; then nothing is read from it.
-const MAX_REFUSED: usize = 32;
+const MAX_REFUSED_FRAMES: usize = 32;
 
 /// The right to take one frame.
 type Turn = OwnedSemaphorePermit;
 
 /// Bytes that are read at once.
-const CHUNK: usize = 4 << 10;
+const READ_CHUNK_BYTES: usize = 4 << 10;
 
 /// Codes of a close (RFC 6455).
 const AWAY: u16 = 1001;
@@ -67,7 +70,7 @@ const TRY_AGAIN: u16 = 1013;
 
 /// Times a `frame-deadline` after which a peer of which nothing came is gone; it is asked for a sign
 /// of life after each of them.
-const SILENCES: u32 = 3;
+const MAX_SILENT_INTERVALS: u32 = 3;
 
 /// Begins to speak WebSocket.
 pub(super) async fn upgrade(
@@ -81,21 +84,14 @@ pub(super) async fn upgrade(
     let response = match admit(&http, &peer, headers).await {
         Ok(accept) => {
             let peer = Arc::new(peer.on_socket());
-            let router = link.router.clone();
-            let inside = InProcessClient::new(
-                Arc::clone(&http),
-                router,
-                peer,
-                headers,
-                MessageStyle::Events,
-            );
-            http.shared.tasks.spawn(open(Arc::clone(&http), inside, upgrade, link));
+            let frames = FramePeer::new(Arc::clone(&http), peer, headers, MessageStyle::Events);
+            http.shared.tasks.spawn(open(Arc::clone(&http), frames, upgrade, link));
             switching(accept)
         }
         Err(error) => {
             let marks = TraceHeaders::of(headers);
             let mut response =
-                answer::message(&ResponseMessage::error(&RequestEcho::default(), *error), marks);
+                response::message(&ResponseMessage::error(&RequestEcho::default(), *error), marks);
             response.headers_mut().insert(SEC_WEBSOCKET_VERSION, HeaderValue::from_static(VERSION));
             response
         }
@@ -104,7 +100,7 @@ pub(super) async fn upgrade(
     response
 }
 
-/// Checks who asks, and that it is WebSocket that is asked for; what the answer proves it with.
+/// Checks the peer and the handshake; returns the value of `Sec-WebSocket-Accept`.
 async fn admit(
     http: &HttpService,
     peer: &HttpPeer,
@@ -126,31 +122,15 @@ async fn admit(
         return Err(wrong("the subprotocol openharness.v1"));
     }
     let key = headers.get(SEC_WEBSOCKET_KEY).map(HeaderValue::as_bytes);
-    let key = key.filter(|key| key.len() == KEY_LEN).ok_or_else(|| wrong("a key"))?;
+    let key = key.filter(|key| key.len() == KEY_CHARS).ok_or_else(|| wrong("a key"))?;
     HeaderValue::from_str(&accept(key)).map_err(|_| of(OpenHarnessCode::InternalError))
 }
 
-/// What proves that a key was read.
+/// Returns the proof that a key was read.
 fn accept(key: &[u8]) -> String {
     let digest =
-        ring::digest::digest(&ring::digest::SHA1_FOR_LEGACY_USE_ONLY, &[key, GUID].concat());
+        ring::digest::digest(&ring::digest::SHA1_FOR_LEGACY_USE_ONLY, &[key, ACCEPT_GUID].concat());
     base64(digest.as_ref())
-}
-
-/// Base64 with padding.
-fn base64(bytes: &[u8]) -> String {
-    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
-    for group in bytes.chunks(3) {
-        let byte = |place: usize| u32::from(group.get(place).copied().unwrap_or(0));
-        let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
-        for place in 0..4 {
-            let letter = usize::try_from(bits >> (18 - 6 * place) & 63).unwrap_or(0);
-            let is_there = usize::try_from(place).unwrap_or(0) <= group.len();
-            text.push(if is_there { char::from(LETTERS[letter]) } else { '=' });
-        }
-    }
-    text
 }
 
 /// Tells whether a header has a word among those with commas between them.
@@ -173,7 +153,7 @@ fn switching(accept: HeaderValue) -> Response {
 /// Serves a connection, which keeps its seat until it ends.
 async fn open(
     http: Arc<HttpService>,
-    inside: InProcessClient,
+    frames: FramePeer,
     upgrade: OnUpgrade,
     _link: Arc<HttpConnection>,
 ) {
@@ -181,33 +161,33 @@ async fn open(
         Ok(upgraded) => upgraded,
         Err(error) => return tracing::debug!(%error, "a connection did not become a websocket"),
     };
-    Box::pin(WebSocketConnection::new(http, inside, TokioIo::new(upgraded)).serve()).await;
+    Box::pin(WebSocketConnection::new(http, frames, TokioIo::new(upgraded)).serve()).await;
 }
 
 /// A connection.
 struct WebSocketConnection {
     http: Arc<HttpService>,
-    inside: Arc<InProcessClient>,
+    frames: Arc<FramePeer>,
     io: TokioIo<Upgraded>,
     decoder: WebSocketDecoder,
     running: Arc<Semaphore>,
     /// Turns for what runs and for what is refused; nothing is taken while there is none.
     turns: Arc<Semaphore>,
-    /// When something last came.
+    /// Time of the last bytes from the peer.
     heard: Instant,
-    /// When a message began whose end has not come; none while it is us who take nothing.
+    /// Start of a message whose end has not come; `None` while nothing is read.
     began: Option<Instant>,
     /// Its share of the bytes in flight: what has come and was not taken.
     held: ConnectionBytes,
 }
 
-/// Why a connection ends.
+/// Reason for the end of a connection.
 enum WebSocketEnd {
-    /// It broke.
+    /// Broken connection.
     Broken,
-    /// The peer has enough.
+    /// Closed by the peer.
     Theirs(Option<u16>),
-    /// We have.
+    /// Closed by the daemon.
     Ours(u16, &'static str),
     /// The daemon stops.
     Stop,
@@ -234,19 +214,19 @@ impl From<WebSocketFault> for WebSocketEnd {
 impl WebSocketConnection {
     fn new(
         http: Arc<HttpService>,
-        inside: InProcessClient,
+        frames: FramePeer,
         io: TokioIo<Upgraded>,
     ) -> WebSocketConnection {
-        let decoder = WebSocketDecoder::new(inside.most());
-        let running = Arc::new(Semaphore::new(MAX_RUNNING));
-        let turns = Arc::new(Semaphore::new(MAX_RUNNING + MAX_REFUSED));
-        let (inside, heard) = (Arc::new(inside), Instant::now());
+        let decoder = WebSocketDecoder::new(frames.max_frame_bytes());
+        let running = Arc::new(Semaphore::new(MAX_RUNNING_REQUESTS));
+        let turns = Arc::new(Semaphore::new(MAX_RUNNING_REQUESTS + MAX_REFUSED_FRAMES));
+        let (frames, heard) = (Arc::new(frames), Instant::now());
         let held = ConnectionBytes::new(Arc::clone(&http.shared.budget));
-        WebSocketConnection { http, inside, io, decoder, running, turns, heard, began: None, held }
+        WebSocketConnection { http, frames, io, decoder, running, turns, heard, began: None, held }
     }
 
     async fn serve(mut self) {
-        let (out, mut answers) = mpsc::channel(MAX_UNWRITTEN);
+        let (out, mut answers) = mpsc::channel(MAX_UNWRITTEN_TEXTS);
         let end = self.talk(&out, &mut answers).await;
         drop(out);
         let grace = self.http.shared.config.limits.shutdown_grace;
@@ -276,7 +256,7 @@ impl WebSocketConnection {
     async fn close(&mut self, code: u16, why: &str) -> io::Result<()> {
         self.io.write_all(&frame::close(code, why)).await?;
         self.io.flush().await?;
-        let mut chunk = [0; CHUNK];
+        let mut chunk = [0; READ_CHUNK_BYTES];
         loop {
             let count = self.io.read(&mut chunk).await?;
             if count == 0 {
@@ -290,7 +270,7 @@ impl WebSocketConnection {
                     Ok(Some(_)) => {}
                     // What cannot be read is thrown away as it comes.
                     Err(_) => {
-                        self.decoder = WebSocketDecoder::new(self.inside.most());
+                        self.decoder = WebSocketDecoder::new(self.frames.max_frame_bytes());
                         break;
                     }
                 }
@@ -299,13 +279,17 @@ impl WebSocketConnection {
     }
 
     /// Reads and writes until somebody has enough.
-    async fn talk(&mut self, out: &Out, answers: &mut mpsc::Receiver<String>) -> WebSocketEnd {
+    async fn talk(
+        &mut self,
+        out: &TextSender,
+        answers: &mut mpsc::Receiver<String>,
+    ) -> WebSocketEnd {
         let stop = self.http.shared.stop.clone();
         let silence = self.http.shared.config.limits.frame_deadline;
         let mut looks = tokio::time::interval(silence);
         looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         looks.tick().await;
-        let (mut chunk, mut turn) = ([0; CHUNK], None);
+        let (mut chunk, mut turn) = ([0; READ_CHUNK_BYTES], None);
         loop {
             if let Err(end) = self.hear(&mut turn, out).await {
                 return end;
@@ -348,7 +332,7 @@ impl WebSocketConnection {
         };
     }
 
-    /// Why a message that is not whole in time ends the connection.
+    /// Returns the end of a connection whose message was not whole in time.
     fn late(&self) -> WebSocketEnd {
         match self.held.is_waiting() {
             true => WebSocketEnd::Ours(TRY_AGAIN, "the engine has too much to do"),
@@ -363,7 +347,11 @@ impl WebSocketConnection {
     }
 
     /// Takes what has come, as long as there is a turn for it.
-    async fn hear(&mut self, turn: &mut Option<Turn>, out: &Out) -> Result<(), WebSocketEnd> {
+    async fn hear(
+        &mut self,
+        turn: &mut Option<Turn>,
+        out: &TextSender,
+    ) -> Result<(), WebSocketEnd> {
         while let Some(own) = turn.take() {
             let Some(heard) = self.decoder.next()? else {
                 *turn = Some(own);
@@ -385,16 +373,16 @@ impl WebSocketConnection {
         Ok(())
     }
 
-    async fn take(&mut self, text: String, turn: Turn, out: &Out) {
+    async fn take(&mut self, text: String, turn: Turn, out: &TextSender) {
         let load = self.http.shared.budget.load(text.len());
-        let sent = self.inside.read(text.into_bytes()).await;
-        let (inside, out) = (Arc::clone(&self.inside), out.clone());
+        let sent = self.frames.read(text.into_bytes()).await;
+        let (frames, out) = (Arc::clone(&self.frames), out.clone());
         let runs = Arc::clone(&self.running).try_acquire_owned();
         // Neither is waited for here: what they would wait behind is ours to write.
         self.http.shared.tasks.spawn(async move {
             match runs {
-                Ok(_runs) => inside.carry_out(sent, &out).await,
-                Err(_) => inside.refuse(sent, OpenHarnessCode::EngineOverloaded, &out).await,
+                Ok(_runs) => frames.carry_out(sent, &out).await,
+                Err(_) => frames.refuse(sent, OpenHarnessCode::EngineOverloaded, &out).await,
             }
             drop((turn, load));
         });
@@ -402,10 +390,10 @@ impl WebSocketConnection {
 
     /// Looks after a connection from time to time: that there is still somebody, and who.
     async fn look(&mut self, silence: Duration) -> Result<(), WebSocketEnd> {
-        if self.heard.elapsed() >= silence * SILENCES {
+        if self.heard.elapsed() >= silence * MAX_SILENT_INTERVALS {
             return Err(WebSocketEnd::Ours(AWAY, "nothing was heard"));
         }
-        if !self.inside.is_known().await {
+        if !self.frames.is_known().await {
             return Err(WebSocketEnd::Ours(POLICY, "a valid credential is needed"));
         }
         self.write(&frame::ping()).await
@@ -429,17 +417,10 @@ async fn more(
 
 #[cfg(test)]
 mod tests {
-    use super::{accept, base64};
+    use super::accept;
 
     #[test]
     fn a_key_is_answered_as_the_protocol_says() {
         assert_eq!(accept(b"dGhlIHNhbXBsZSBub25jZQ=="), "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=");
-    }
-
-    #[test]
-    fn base64_is_padded() {
-        for (bytes, text) in [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foobar", "Zm9vYmFy")] {
-            assert_eq!(base64(bytes.as_bytes()), text);
-        }
     }
 }

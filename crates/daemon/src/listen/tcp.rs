@@ -30,7 +30,7 @@ pub(crate) async fn bind(addr: &str, signed: bool) -> Result<TcpListener, Daemon
     first(found).map_err(failed)
 }
 
-/// The same for HTTP. An address that other machines can reach is refused unless `guarded`: what is
+/// Resolves and listens for HTTP. An address that other machines can reach is refused unless `guarded`: what is
 /// said there would be neither signed nor encrypted.
 pub(crate) async fn bind_http(addr: &str, guarded: bool) -> Result<TcpListener, DaemonError> {
     let failed = |source| DaemonError::Http { addr: addr.to_owned(), source };

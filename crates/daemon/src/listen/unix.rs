@@ -16,7 +16,7 @@ use super::BACKLOG;
 use crate::error::DaemonError;
 use crate::state_folder::{check_place, create_private};
 
-/// How long a socket found at the path may take to answer before it counts as busy.
+/// Time that a socket found at the path may take to answer before it counts as busy.
 const PROBE: Duration = Duration::from_secs(2);
 
 /// A socket file that is ours; removed when dropped, unless another took its place.

@@ -34,7 +34,7 @@ use crate::metrics::ConnectionTally;
 use crate::oacp::conversation::{
     AfterBatch, BatchRemainder, Conversation, LargePayload, PayloadVerdict,
 };
-use crate::shared::DaemonShared;
+use crate::oacp::service::OacpService;
 use close_queue::CloseTurn;
 use deadline::{ConnectionDeadlines, MissedDeadline};
 use engine_events::{Fetching, LargeEventWrite};
@@ -43,17 +43,17 @@ use thread_buffers::{BULK_WINDOW, READ_WINDOW, ThreadBuffers};
 
 /// Unsent bytes that must leave before a slow reader gets its full time again; a peer that
 /// takes a byte now and then is as slow as one that takes none.
-const PROGRESS: usize = 16 << 10;
+const WRITE_PROGRESS_BYTES: usize = 16 << 10;
 
 /// Bytes of an unfinished frame that must arrive before its sender gets its full time again.
 /// With the usual 30 s that is 9 kB/s: far below a peer that writes byte for byte, far above one
 /// that only holds its place.
-const ARRIVAL: usize = 256 << 10;
+const READ_PROGRESS_BYTES: usize = 256 << 10;
 
 /// Longest time for which nothing is read from a peer that sends too often.
-const MAX_REST: Duration = Duration::from_secs(1);
+const MAX_RATE_PAUSE: Duration = Duration::from_secs(1);
 
-/// Why a connection ended.
+/// Reason why a connection ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CloseReason {
     /// The peer closed its end between frames.
@@ -96,7 +96,9 @@ impl CloseReason {
 /// A connection in service.
 pub(crate) struct OacpConnection {
     stream: PeerStream,
-    /// The way to everything shared; frees the place when dropped.
+    /// All that connections have in common.
+    service: Arc<OacpService>,
+    /// Frees the place when dropped.
     seat: ConnectionSlot,
     talk: Conversation,
     /// Received bytes that are not answered yet: an unfinished frame, or whole frames whose
@@ -109,7 +111,7 @@ pub(crate) struct OacpConnection {
     /// A large event that is being written on another thread; nothing is pulled meanwhile.
     /// Boxed: most connections never have one.
     writing: Option<Box<LargeEventWrite>>,
-    /// What a message of the peer needs out of the record; nothing is read meanwhile.
+    /// Work in the record that a message of the peer waits for; nothing is read meanwhile.
     fetching: Option<Fetching>,
     /// Bytes that the unfinished frame still needs, as the peer announced it.
     missing: usize,
@@ -134,7 +136,7 @@ pub(crate) struct OacpConnection {
 /// A large message that is being judged.
 struct PayloadCheck {
     task: JoinHandle<Result<PayloadVerdict, JoinError>>,
-    /// How many bytes it holds meanwhile.
+    /// Bytes that it holds meanwhile.
     bytes: usize,
 }
 
@@ -150,7 +152,7 @@ enum ConnectionPhase {
     Lingering(CloseReason),
 }
 
-/// What a step of the task leads to.
+/// Consequence of a step of the task.
 enum ConnectionStep {
     /// Look again at once.
     Again,
@@ -173,18 +175,19 @@ impl OacpConnection {
         origin: PeerOrigin,
         who: Option<Principal>,
         seat: ConnectionSlot,
+        service: &Arc<OacpService>,
     ) -> io::Result<OacpConnection> {
-        let shared = &seat.shared;
+        let service = &service;
         let mut output = Vec::new();
         let source = seat.stranger().map(|stranger| stranger.source());
-        let talk = Conversation::new(shared, (origin, who, source), &mut output)?;
+        let talk = Conversation::new(service, (origin, who, source), &mut output)?;
         let mut deadlines = ConnectionDeadlines::default();
         let budget = match source {
             Some(_) => {
-                deadlines.start(MissedDeadline::Idle, shared.config.limits.stranger_idle);
-                &shared.stranger_budget
+                deadlines.start(MissedDeadline::Idle, service.daemon.config.limits.stranger_idle);
+                &service.daemon.stranger_budget
             }
-            None => &shared.budget,
+            None => &service.daemon.budget,
         };
         tracing::debug!(%origin, "connection opened");
         Ok(OacpConnection {
@@ -207,13 +210,14 @@ impl OacpConnection {
             tally: ConnectionTally { frames_out: 1, ..ConnectionTally::default() },
             turn: CloseTurn::None,
             seat,
+            service: Arc::clone(service),
         })
     }
 
     fn step(&mut self, cx: &mut Context<'_>) -> ConnectionStep {
         if let ConnectionPhase::Closing(why) = self.phase
             && why != CloseReason::Stopped
-            && self.turn.poll(&self.seat.shared.ends, cx).is_pending()
+            && self.turn.poll(&self.service.ends, cx).is_pending()
         {
             return ConnectionStep::Wait;
         }
@@ -235,7 +239,7 @@ impl OacpConnection {
             ConnectionPhase::Open if self.stop.as_mut().poll(cx).is_ready() => {
                 self.stop_serving(unsent)
             }
-            ConnectionPhase::Open if unsent >= self.shared().config.limits.output => {
+            ConnectionPhase::Open if unsent >= self.service.daemon.config.limits.output => {
                 ConnectionStep::Wait
             }
             ConnectionPhase::Open if self.deadlines.is_running(MissedDeadline::Rest) => {
@@ -249,10 +253,6 @@ impl OacpConnection {
             ConnectionPhase::Closing(why) => self.begin_linger(why, cx),
             ConnectionPhase::Lingering(why) => self.linger(why, cx),
         }
-    }
-
-    fn shared(&self) -> &DaemonShared {
-        &self.seat.shared
     }
 
     /// Writes what is owed; returns how many bytes remain.
@@ -272,7 +272,7 @@ impl OacpConnection {
                 Poll::Pending => {
                     self.output.drain(..sent);
                     self.held.set(self.holding());
-                    let deadline = self.shared().config.limits.write_deadline;
+                    let deadline = self.service.daemon.config.limits.write_deadline;
                     self.deadlines.start(MissedDeadline::Write, deadline);
                     return Ok(self.output.len());
                 }
@@ -288,7 +288,7 @@ impl OacpConnection {
     fn count_sent(&mut self, n: usize) {
         self.tally.bytes_out += n as u64;
         self.progress += n;
-        if self.progress >= PROGRESS {
+        if self.progress >= WRITE_PROGRESS_BYTES {
             self.progress = 0;
             self.deadlines.stop(MissedDeadline::Write);
         }
@@ -297,7 +297,7 @@ impl OacpConnection {
     fn count_read(&mut self, n: usize) {
         self.tally.bytes_in += n as u64;
         self.arrived += n;
-        if self.arrived >= ARRIVAL {
+        if self.arrived >= READ_PROGRESS_BYTES {
             // An unfinished frame starts it anew when the bytes are settled.
             self.arrived = 0;
             self.deadlines.stop(MissedDeadline::Frame);
@@ -341,7 +341,7 @@ impl OacpConnection {
             return self.answer_held(output);
         }
         let out = if self.output.is_empty() { output } else { &mut self.output };
-        let next = self.talk.answer(&self.seat.shared, read, out, &mut self.tally);
+        let next = self.talk.answer(&self.service, read, out, &mut self.tally);
         self.input.extend_from_slice(&read[next.consumed..]);
         self.settle(next, read);
     }
@@ -349,7 +349,7 @@ impl OacpConnection {
     /// Answers the frames in the input held.
     fn answer_held(&mut self, output: &mut Vec<u8>) {
         let out = if self.output.is_empty() { output } else { &mut self.output };
-        let next = self.talk.answer(&self.seat.shared, &self.input, out, &mut self.tally);
+        let next = self.talk.answer(&self.service, &self.input, out, &mut self.tally);
         if let AfterBatch::Judge(LargePayload::Frame(_)) = next.then {
             // A large frame leaves with the buffer it came in; the rest is small.
             let rest = self.input.split_off(next.consumed);
@@ -381,9 +381,8 @@ impl OacpConnection {
             }
         };
         self.judging = None;
-        let OacpConnection { talk, seat, output, tally, .. } = self;
-        if let Some(LargePayload::Whole(text)) = talk.conclude(&seat.shared, verdict, output, tally)
-        {
+        let OacpConnection { talk, service, output, tally, .. } = self;
+        if let Some(LargePayload::Whole(text)) = talk.conclude(&service, verdict, output, tally) {
             self.begin_judging(LargePayload::Whole(text));
         }
         self.deadlines.set(MissedDeadline::Part, self.part_deadline());
@@ -394,7 +393,7 @@ impl OacpConnection {
 
     fn begin_judging(&mut self, work: LargePayload) {
         let bytes = work.len().saturating_mul(OWNED);
-        let task = self.seat.shared.judge(work, self.talk.dialect());
+        let task = self.service.judge(work, self.talk.dialect());
         self.judging = Some(PayloadCheck { task, bytes });
     }
 
@@ -422,11 +421,13 @@ impl OacpConnection {
             AfterBatch::Inside { more, reading_on } => {
                 self.missing = more;
                 if reading_on {
-                    self.deadlines
-                        .start(MissedDeadline::Unit, self.seat.shared.config.limits.unit_deadline);
+                    self.deadlines.start(
+                        MissedDeadline::Unit,
+                        self.service.daemon.config.limits.unit_deadline,
+                    );
                 }
                 self.deadlines
-                    .start(MissedDeadline::Frame, self.seat.shared.config.limits.frame_deadline);
+                    .start(MissedDeadline::Frame, self.service.daemon.config.limits.frame_deadline);
             }
             AfterBatch::OutputFull | AfterBatch::Engine => self.backlog = true,
             AfterBatch::Judge(LargePayload::Frame(payload)) => {
@@ -435,7 +436,7 @@ impl OacpConnection {
             AfterBatch::Judge(work) => self.begin_judging(work),
             AfterBatch::Rest(time) => {
                 self.backlog = true;
-                self.deadlines.start(MissedDeadline::Rest, time.min(MAX_REST));
+                self.deadlines.start(MissedDeadline::Rest, time.min(MAX_RATE_PAUSE));
             }
             AfterBatch::Close(why) => self.leave(why),
         }
@@ -447,7 +448,7 @@ impl OacpConnection {
         let Some(stranger) = self.seat.stranger() else { return };
         stranger.touch();
         self.deadlines.stop(MissedDeadline::Idle);
-        self.deadlines.start(MissedDeadline::Idle, self.seat.shared.config.limits.stranger_idle);
+        self.deadlines.start(MissedDeadline::Idle, self.service.daemon.config.limits.stranger_idle);
         self.note_principal();
     }
 
@@ -456,19 +457,19 @@ impl OacpConnection {
         let is_known = self.talk.principal().is_some_and(|who| *who != Principal::Anonymous);
         let Some(stranger) = self.seat.stranger().filter(|_| is_known) else { return };
         stranger.make_known();
-        self.talk.make_known(&self.seat.shared);
+        self.talk.make_known(&self.service);
         self.deadlines.stop(MissedDeadline::Idle);
-        self.held = ConnectionBytes::new(Arc::clone(&self.seat.shared.budget));
+        self.held = ConnectionBytes::new(Arc::clone(&self.service.daemon.budget));
         self.held.set(self.holding());
     }
 
     fn part_deadline(&self) -> Option<Instant> {
-        self.talk.part_deadline().map(|tick| self.shared().instant(tick))
+        self.talk.part_deadline().map(|tick| self.service.daemon.instant(tick))
     }
 
     /// Sends the answers of this batch; keeps what the socket does not take.
     fn send_batch(&mut self, scratch: &mut ThreadBuffers, cx: &mut Context<'_>) -> io::Result<()> {
-        self.seat.shared.metrics.add(&mut self.tally);
+        self.service.daemon.metrics.add(&mut self.tally);
         if scratch.output.is_empty() {
             return Ok(());
         }
@@ -504,9 +505,9 @@ impl OacpConnection {
     }
 
     fn end(&mut self, why: CloseReason) {
-        let shared = &self.seat.shared;
-        shared.metrics.add(&mut self.tally);
-        shared.metrics.close(why);
+        let service = &self.service;
+        service.daemon.metrics.add(&mut self.tally);
+        service.daemon.metrics.close(why.as_str());
         tracing::debug!(origin = %self.talk.origin(), reason = why.as_str(), "connection closed");
     }
 }

@@ -35,7 +35,7 @@ use crate::access::principal::Principal;
 use crate::access::rate::RateExceeded;
 use crate::metrics::ConnectionTally;
 use crate::oacp::connection::{CloseReason, PeerOrigin};
-use crate::shared::DaemonShared;
+use crate::oacp::service::OacpService;
 pub(crate) use canned_replies::CannedReplies;
 use engine_link::{EngineLink, WaitingMessage};
 pub(crate) use engine_link::{LargeEvent, WaitReason};
@@ -51,18 +51,18 @@ pub(crate) const MAX_UNPROVEN_FRAME_BYTES: usize = payload_check::MAX_TURN_BYTES
 /// The target whose trace events tell of every message in and out: its type, size and hash.
 const WIRE: &str = "bridle::wire";
 
-/// What an answered batch leaves behind.
+/// Rest of an answered batch.
 #[derive(Debug)]
 pub(crate) struct BatchRemainder {
     /// Bytes at the front of the input that are done with.
     pub(crate) consumed: usize,
     /// Whether at least one frame ended in this batch.
     pub(crate) finished_frame: bool,
-    /// What to do now.
+    /// Next step of the connection.
     pub(crate) then: AfterBatch,
 }
 
-/// What to do after a batch.
+/// Next step of the connection after a batch.
 #[derive(Debug)]
 pub(crate) enum AfterBatch {
     /// Wait for the next frame.
@@ -93,7 +93,7 @@ pub(crate) enum AfterBatch {
 #[derive(Debug)]
 pub(crate) struct Conversation {
     origin: PeerOrigin,
-    /// Who is at the other end; `None` while nothing was said for which it matters.
+    /// Principal at the other end; `None` while nothing was said for which it matters.
     who: Option<Box<Principal>>,
     /// Key under which an unknown peer is counted; `None` once it is known.
     source: Option<PeerSource>,
@@ -102,7 +102,7 @@ pub(crate) struct Conversation {
     signing: SigningState,
     /// The dialect of the client's texts and of the answers.
     dialect: Dialect,
-    /// What the client's hello said about us; `None` before a hello.
+    /// Terms that the client's hello settled; `None` before a hello.
     greeted: Option<ClientTerms>,
     /// Messages in parts that are not whole yet. Boxed: most connections never have one.
     parts: Option<Box<PartAssembler>>,
@@ -114,7 +114,7 @@ pub(crate) struct Conversation {
     waiting: Option<Box<WaitingMessage>>,
 }
 
-/// What was settled by a client's hello.
+/// Terms that a client's hello settled.
 #[derive(Clone, Copy, Debug)]
 struct ClientTerms {
     /// The client puts messages together from parts.
@@ -123,7 +123,7 @@ struct ClientTerms {
     said: u64,
 }
 
-/// Where a connection stands with signatures.
+/// State of a connection's signatures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum SigningState {
     /// Nothing is signed.
@@ -134,9 +134,9 @@ enum SigningState {
     Settled,
 }
 
-/// What a batch needs besides the conversation itself.
+/// Everything that a batch needs besides the conversation itself.
 struct ReplyContext<'b> {
-    shared: &'b DaemonShared,
+    service: &'b OacpService,
     out: &'b mut Vec<u8>,
     tally: &'b mut ConnectionTally,
     /// Looked up once: whether messages are traced.
@@ -147,14 +147,14 @@ struct ReplyContext<'b> {
 
 impl<'b> ReplyContext<'b> {
     fn new(
-        shared: &'b DaemonShared,
+        service: &'b OacpService,
         out: &'b mut Vec<u8>,
         tally: &'b mut ConnectionTally,
     ) -> ReplyContext<'b> {
         let traced = tracing::enabled!(target: WIRE, tracing::Level::TRACE);
-        let full = shared.budget.full() || !shared.hub.is_healthy();
+        let full = service.daemon.budget.full() || !service.daemon.hub.home.is_healthy();
         let status = if full { HealthStatus::Degraded } else { HealthStatus::Healthy };
-        ReplyContext { shared, out, tally, traced, status }
+        ReplyContext { service, out, tally, traced, status }
     }
 }
 
@@ -165,35 +165,35 @@ impl Conversation {
     /// # Errors
     /// The system gives no random bytes for the nonce of a signed connection.
     pub(crate) fn new(
-        shared: &DaemonShared,
+        service: &OacpService,
         (origin, who, source): (PeerOrigin, Option<Principal>, Option<PeerSource>),
         out: &mut Vec<u8>,
     ) -> io::Result<Conversation> {
-        let mut encoder = FrameEncoder::new(shared.config.unknown_unit);
-        let keys = shared.words.keys().filter(|_| matches!(origin, PeerOrigin::Tcp(_)));
+        let mut encoder = FrameEncoder::new(service.daemon.config.unknown_unit);
+        let keys = service.replies.keys().filter(|_| matches!(origin, PeerOrigin::Tcp(_)));
         let max_frame = match (source, keys) {
-            (None, _) => shared.config.limits.frame,
-            (Some(_), None) => shared.config.limits.frame.min(MAX_STRANGER_FRAME_BYTES),
-            (Some(_), Some(_)) => shared.config.limits.frame.min(MAX_UNPROVEN_FRAME_BYTES),
+            (None, _) => service.daemon.config.limits.frame,
+            (Some(_), None) => service.daemon.config.limits.frame.min(MAX_STRANGER_FRAME_BYTES),
+            (Some(_), Some(_)) => service.daemon.config.limits.frame.min(MAX_UNPROVEN_FRAME_BYTES),
         };
         let options = DecoderOptions { max_frame, unit: None };
         // Where frames are signed, the key says who speaks, and not the socket.
         let who = who.filter(|_| keys.is_none());
         let (decoder, signing) = match keys {
             None => {
-                out.extend_from_slice(shared.words.plain_hello(source.is_some()));
+                out.extend_from_slice(service.replies.plain_hello(source.is_some()));
                 (FrameDecoder::new(options), SigningState::Off)
             }
             Some(keys) => {
-                let nonce = ConnectionNonce::from_random(shared.nonce()?);
-                let v1 = if shared.config.hmac.allow_v1 {
+                let nonce = ConnectionNonce::from_random(service.nonce()?);
+                let v1 = if service.daemon.config.hmac.allow_v1 {
                     VersionOnePolicy::Allow
                 } else {
                     VersionOnePolicy::Refuse
                 };
                 encoder.set_signer(FrameSigner::v1_server(keys.first().clone()));
                 // A hello is a few hundred bytes: it always fits.
-                let _ = encoder.encode(&shared.words.signed_hello(&nonce), out);
+                let _ = encoder.encode(&service.replies.signed_hello(&nonce), out);
                 let verifier = FrameVerifier::server(keys.clone(), nonce, v1);
                 (FrameDecoder::signed(options, verifier), SigningState::Opening)
             }
@@ -217,16 +217,16 @@ impl Conversation {
     /// Answers every whole frame in `input`, as far as the answers fit the output limit.
     pub(crate) fn answer(
         &mut self,
-        shared: &DaemonShared,
+        service: &OacpService,
         input: &[u8],
         out: &mut Vec<u8>,
         tally: &mut ConnectionTally,
     ) -> BatchRemainder {
-        let mut batch = ReplyContext::new(shared, out, tally);
+        let mut batch = ReplyContext::new(service, out, tally);
         let frames_before = batch.tally.frames_in;
         let mut at = 0;
         let then = loop {
-            if batch.out.len() >= shared.config.limits.output {
+            if batch.out.len() >= service.daemon.config.limits.output {
                 break AfterBatch::OutputFull;
             }
             match self.decoder.decode(&input[at..]) {
@@ -265,7 +265,7 @@ impl Conversation {
     /// Judges the end of the stream; `input` is what was not answered.
     pub(crate) fn finish(
         &mut self,
-        shared: &DaemonShared,
+        service: &OacpService,
         input: &[u8],
         out: &mut Vec<u8>,
         tally: &mut ConnectionTally,
@@ -273,7 +273,7 @@ impl Conversation {
         match self.decoder.finish(input) {
             Ok(()) => CloseReason::PeerEnded,
             Err(lost) => {
-                self.say_error(shared, lost.code(), &lost.error.to_string(), out, tally);
+                self.say_error(service, lost.code(), &lost.error.to_string(), out, tally);
                 closed_by(&lost.error)
             }
         }
@@ -282,30 +282,30 @@ impl Conversation {
     /// Says an error that answers no message.
     pub(crate) fn say_error(
         &mut self,
-        shared: &DaemonShared,
+        service: &OacpService,
         code: OacpCode,
         message: &str,
         out: &mut Vec<u8>,
         tally: &mut ConnectionTally,
     ) {
-        let mut batch = ReplyContext::new(shared, out, tally);
+        let mut batch = ReplyContext::new(service, out, tally);
         self.refuse(&mut batch, None, &ErrorReply::because(code, message));
     }
 
     /// Answers with the verdict on a large text.
     pub(crate) fn conclude(
         &mut self,
-        shared: &DaemonShared,
+        service: &OacpService,
         verdict: PayloadVerdict,
         out: &mut Vec<u8>,
         tally: &mut ConnectionTally,
     ) -> Option<LargePayload> {
-        let mut batch = ReplyContext::new(shared, out, tally);
+        let mut batch = ReplyContext::new(service, out, tally);
         self.reply(&mut batch, verdict);
         self.whole.take().map(LargePayload::Whole)
     }
 
-    /// Where the client came from.
+    /// Returns the origin of the client.
     pub(crate) fn origin(&self) -> PeerOrigin {
         self.origin
     }
@@ -316,16 +316,16 @@ impl Conversation {
     }
 
     /// Gives the peer the limits of one that is known.
-    pub(crate) fn make_known(&mut self, shared: &DaemonShared) {
+    pub(crate) fn make_known(&mut self, service: &OacpService) {
         self.source = None;
-        self.decoder.set_max_frame(shared.config.limits.frame);
+        self.decoder.set_max_frame(service.daemon.config.limits.frame);
     }
 
     /// Counts a frame of a TCP peer; says for how long to read nothing from one that sends too often.
     /// A plain health check of a known peer is not asked about here.
     fn count(&mut self, batch: &mut ReplyContext<'_>, text: &[u8]) -> Option<AfterBatch> {
         let PeerOrigin::Tcp(address) = self.origin else { return None };
-        let limiter = &batch.shared.limiter;
+        let limiter = &batch.service.limiter;
         let counted = match (self.source, self.who.as_deref()) {
             (Some(source), None | Some(Principal::Anonymous)) => limiter.count_stranger(source),
             (_, Some(who)) => limiter.count_known(who, address.ip().to_canonical().is_loopback()),
@@ -354,7 +354,7 @@ impl Conversation {
             return Some(rest);
         }
         if self.signing == SigningState::Off && !batch.traced && is_check {
-            batch.out.extend_from_slice(batch.shared.words.framed_health(batch.status));
+            batch.out.extend_from_slice(batch.service.replies.framed_health(batch.status));
             batch.tally.frames_out += 1;
             return None;
         }
@@ -369,7 +369,7 @@ impl Conversation {
             return Some(rest);
         }
         if batch.traced {
-            tracing::trace!(target: WIRE, "in {}", batch.shared.words.outline(bytes));
+            tracing::trace!(target: WIRE, "in {}", batch.service.replies.outline(bytes));
         }
         if bytes.len() > LARGE {
             return Some(AfterBatch::Judge(LargePayload::Frame(payload)));
@@ -427,7 +427,7 @@ fn id_of(text: &str) -> Option<MessageId> {
     OacpMessage::peek_id(&tree)
 }
 
-/// Who a peer is by the way it came, if that says it.
+/// Returns the principal of a peer by the way it came, if that says it.
 fn known(origin: PeerOrigin) -> Option<Principal> {
     match origin {
         PeerOrigin::Stdio => Some(Principal::Stdio),
@@ -441,7 +441,7 @@ fn is_plain_check(payload: &[u8]) -> bool {
     str::from_utf8(payload).is_ok_and(HealthCheck::is_plain)
 }
 
-/// Why a connection ends whose framing is lost like this.
+/// Returns the reason of a close after lost framing.
 fn closed_by(error: &FrameError) -> CloseReason {
     match error {
         FrameError::BadSignature | FrameError::Replayed => CloseReason::BadSignature,

@@ -3,7 +3,7 @@
 //! Called by `conversation` for everything that the engine refuses.
 
 use bridle_wire::OacpCode;
-use bridle_wire::oacp::{ErrorReply, MessagePath, PathStep};
+use bridle_wire::oacp::{ErrorReply, MessagePath};
 
 use crate::engine::{EngineError, EngineErrorCode};
 
@@ -29,19 +29,6 @@ pub(crate) fn error_reply(error: EngineError) -> ErrorReply {
     let EngineError { code, reason, field } = error;
     let path = field.map_or(MessagePath::ROOT, |key| MessagePath::of(&["payload", key]));
     ErrorReply { path, ..ErrorReply::because(oacp_code(code), reason) }
-}
-
-impl From<ErrorReply> for EngineError {
-    /// Takes over what the index of the memex refuses; only its codes are known to the engine.
-    fn from(reply: ErrorReply) -> EngineError {
-        let ErrorReply { code, message, path, .. } = reply;
-        let known = EngineErrorCode::ALL.into_iter().find(|known| oacp_code(*known) == code);
-        let field = match path.steps() {
-            [PathStep::Key("payload"), PathStep::Key(key)] => Some(*key),
-            _ => None,
-        };
-        EngineError { code: known.unwrap_or(EngineErrorCode::Internal), reason: message, field }
-    }
 }
 
 #[cfg(test)]

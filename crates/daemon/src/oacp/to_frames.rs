@@ -99,7 +99,7 @@ impl FrameReader<'_> {
         out
     }
 
-    /// What the engine does.
+    /// Writes the status of the engine.
     pub(crate) fn status(&self, status: SessionStatus) -> String {
         let mut out = String::new();
         let (session, doing) = (self.session, status.doing.as_str());
@@ -150,7 +150,7 @@ impl<'s> FrameWriter<'s> {
         FrameWriter { reader, event, out: String::with_capacity(body + FrameWriter::ENVELOPE) }
     }
 
-    /// What a shell said.
+    /// Writes a message of a shell.
     fn signal(&mut self, body: Node<'_>, view: EventView) {
         let is = |word| body.get("kind").is_some_and(|kind| kind.is_keyword(word));
         let from = body.get("from");
@@ -176,7 +176,7 @@ impl<'s> FrameWriter<'s> {
         self.out.push(')');
     }
 
-    /// What was said.
+    /// Writes words of the engine.
     fn say(&mut self, body: Node<'_>, view: EventView) {
         if view == EventView::Own && body.get("answers").is_some() {
             self.answer_head(body);
@@ -241,7 +241,7 @@ impl<'s> FrameWriter<'s> {
         self.out.push_str(" :options (:allow :deny)))");
     }
 
-    /// The same to the others.
+    /// Writes a question of the guard for shells that may not answer it.
     fn questioned(&mut self, body: Node<'_>) {
         self.out.push_str("(:type :EVENT :meta (");
         self.number();
@@ -252,7 +252,7 @@ impl<'s> FrameWriter<'s> {
         self.out.push_str("))");
     }
 
-    /// What a question is about.
+    /// Writes the subject of a question.
     fn about(&mut self, body: Node<'_>) {
         self.pair_if(" :question ", body.get("question"));
         self.pair_if(" :risk ", body.get("risk"));
@@ -262,7 +262,7 @@ impl<'s> FrameWriter<'s> {
         self.payload(body.get("payload"), None);
     }
 
-    /// What somebody answered, and that it counts for nothing if it does not.
+    /// Writes an answer to a question, and that it counts for nothing if it does not.
     fn answered(&mut self, body: Node<'_>) {
         self.out.push_str("(:type :EVENT :meta (");
         self.number();
@@ -274,7 +274,7 @@ impl<'s> FrameWriter<'s> {
         self.out.push_str("))");
     }
 
-    /// How a request ended.
+    /// Writes the outcome of a request.
     fn outcome(&mut self, body: Node<'_>) {
         self.out.push_str("(:type :EVENT :meta (");
         self.number();

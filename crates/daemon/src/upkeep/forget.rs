@@ -14,7 +14,7 @@ use bridle_record::{
 use super::UpkeepError;
 use crate::lock::StateLock;
 
-/// What is to be forgotten.
+/// Target of a forget request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ForgetTarget {
     /// Every record of a session.
@@ -83,7 +83,7 @@ pub(super) fn forget_beside(dir: &Path, sessions: &[Box<str>]) -> Result<(), Upk
     Ok(())
 }
 
-/// The same for one record.
+/// Forgets one record.
 fn forget_beside_of(dir: &Path, record: &Record) -> Result<(), UpkeepError> {
     if let (Some(seq), Some(mut overlays)) = (record.seq, overlays(dir)?) {
         overlays.remove(&[(record.session.clone(), seq)])?;

@@ -3,12 +3,12 @@
 use bridle_sexp::Value;
 
 use crate::shell::{Shell, assert_code, at, daemon, number, text, value};
-use crate::support::Daemon;
+use bridle_test_support::daemon::TestDaemon;
 
 const EVAL: &str = "(:type :REQUEST :id 1 :target :tui :payload (:action :eval :code \"(save)\"))";
 
 /// An asker, and a shell that offers `:tui`; both are the owner's.
-async fn pair(daemon: &Daemon) -> (Shell, Shell) {
+async fn pair(daemon: &TestDaemon) -> (Shell, Shell) {
     let asker = Shell::attach(daemon, ":session \"work\" :client \"a\"").await;
     let tui = Shell::attach(daemon, ":session \"work\" :client \"b\" :shell :tui").await;
     (asker, tui)
@@ -48,7 +48,7 @@ async fn asked_in_one_shell_answered_in_another_after_a_restart_and_done_once() 
     let (end, dir) = first.begin_stop();
     end.await.unwrap().unwrap();
 
-    let second = Daemon::again(dir, |config, dir| config.unix = Some(dir.join("socket"))).await;
+    let second = TestDaemon::again(dir, |config, dir| config.unix = Some(dir.join("socket"))).await;
     let mut tui = Shell::attach(&second, ":session \"work\" :client \"b\" :shell :tui").await;
     assert_eq!(text(&request(&mut tui, "approve").await, "id"), name, "asked again");
     // Somebody else, with no session and no hello.

@@ -3,7 +3,8 @@
 use bridle_sexp::Value;
 
 use crate::shell::{Shell, assert_code, at, daemon, hello, number, prompt, scripted, text, value};
-use crate::support::{CHECK, Daemon, HEALTHY, Peer, assert_error};
+use bridle_test_support::daemon::TestDaemon;
+use bridle_test_support::frame_client::{CHECK, FrameClient, HEALTHY, assert_error};
 
 const STATUS: &str = ":payload (:sensor :user-prompt :text \"status\")";
 
@@ -247,7 +248,7 @@ async fn an_emacs_shell_reads_and_writes_the_escapes_of_emacs() {
 }
 
 /// The next frame that is no status, as text.
-async fn next_raw(peer: &mut Peer) -> String {
+async fn next_raw(peer: &mut FrameClient) -> String {
     loop {
         let text = peer.frame().await.unwrap();
         if !text.starts_with("(:type :STATUS ") {
@@ -283,7 +284,7 @@ async fn what_does_not_fit_keeps_its_number() {
 }
 
 /// The next message that comes in parts, put together.
-async fn joined(peer: &mut Peer) -> String {
+async fn joined(peer: &mut FrameClient) -> String {
     let mut whole = String::new();
     loop {
         let part = value(&next_raw(peer).await);
@@ -307,7 +308,7 @@ async fn a_shell_that_ends_its_sending_is_still_answered() {
 #[tokio::test]
 async fn a_shell_that_does_not_read_costs_its_output_and_no_more() {
     const LIMIT: usize = 64 << 10;
-    let daemon = Daemon::with(|config, dir| {
+    let daemon = TestDaemon::with(|config, dir| {
         config.unix = Some(dir.join("socket"));
         config.limits.output = LIMIT;
     })

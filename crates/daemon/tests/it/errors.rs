@@ -1,10 +1,11 @@
 //! Every frame gets exactly one answer; bad ones get an error and the connection lives.
 
-use crate::support::{CHECK, Daemon, HEALTHY, assert_error, frame};
+use bridle_test_support::daemon::TestDaemon;
+use bridle_test_support::frame_client::{CHECK, HEALTHY, assert_error, frame};
 
 /// Sends raw bytes, expects one error with `code`, then a health check that still works.
 async fn check_lives(input: &[u8], code: &str) {
-    let daemon = Daemon::start().await;
+    let daemon = TestDaemon::start().await;
     let mut peer = daemon.peer().await;
     peer.send(input).await;
     let answer = peer.frame().await.unwrap();
@@ -14,7 +15,7 @@ async fn check_lives(input: &[u8], code: &str) {
 
 /// Sends raw bytes, expects one error with `code` and the end of the stream.
 async fn check_closes(input: &[u8], code: &str) -> String {
-    let daemon = Daemon::start().await;
+    let daemon = TestDaemon::start().await;
     let mut peer = daemon.peer().await;
     peer.send(input).await;
     let answer = peer.frame().await.unwrap();
@@ -64,7 +65,7 @@ async fn strangers_get_a_hint() {
 
 #[tokio::test]
 async fn the_place_and_the_path_are_named() {
-    let daemon = Daemon::start().await;
+    let daemon = TestDaemon::start().await;
     let mut peer = daemon.peer().await;
     let answer = peer.ask("(:type :LOG\n :payload #<)").await;
     assert_error(&answer, "syntax");
@@ -79,7 +80,7 @@ async fn the_place_and_the_path_are_named() {
 
 #[tokio::test]
 async fn what_nobody_takes_is_refused_in_plain_words_with_its_id() {
-    let daemon = Daemon::start().await;
+    let daemon = TestDaemon::start().await;
     let mut peer = daemon.peer().await;
     let rows = [
         ("(:TYPE :STATUS :SCRIBE :IDLE)", ":id nil ", "unsupported"),
@@ -95,7 +96,7 @@ async fn what_nobody_takes_is_refused_in_plain_words_with_its_id() {
 
 #[tokio::test]
 async fn a_stream_that_ends_inside_a_frame_is_told_and_nothing_runs() {
-    let daemon = Daemon::start().await;
+    let daemon = TestDaemon::start().await;
     let mut peer = daemon.peer().await;
     // A whole form, and two bytes short of what was announced.
     peer.send(format!("{:06x}{CHECK}", CHECK.len() + 2)).await;
@@ -106,7 +107,7 @@ async fn a_stream_that_ends_inside_a_frame_is_told_and_nothing_runs() {
 
 #[tokio::test]
 async fn answers_come_before_the_end_when_the_client_closes_its_half() {
-    let daemon = Daemon::start().await;
+    let daemon = TestDaemon::start().await;
     let mut peer = daemon.peer().await;
     peer.send(frame(CHECK).repeat(3) + "\n").await;
     peer.end().await;
@@ -115,7 +116,7 @@ async fn answers_come_before_the_end_when_the_client_closes_its_half() {
 
 #[tokio::test]
 async fn both_hex_cases_and_blanks_between_frames_are_read() {
-    let daemon = Daemon::start().await;
+    let daemon = TestDaemon::start().await;
     let mut peer = daemon.peer().await;
     let padded = format!("{CHECK}{}", " ".repeat(0x2a - CHECK.len()));
     peer.send(format!("00002A{padded}\r\n\t 00002a{padded}")).await;

@@ -2,7 +2,8 @@
 
 use tokio::io::AsyncWriteExt;
 
-use crate::support::{CHECK, Daemon, HEALTHY, Peer, assert_answered, frame};
+use bridle_test_support::daemon::TestDaemon;
+use bridle_test_support::frame_client::{CHECK, FrameClient, HEALTHY, assert_answered, frame};
 
 fn big_message(text_bytes: usize) -> String {
     let text = "é".repeat(text_bytes / 2);
@@ -11,7 +12,7 @@ fn big_message(text_bytes: usize) -> String {
 
 #[tokio::test]
 async fn one_byte_at_a_time() {
-    let daemon = Daemon::start().await;
+    let daemon = TestDaemon::start().await;
     let mut peer = daemon.peer().await;
     let message = frame(&big_message(4000)) + " \n" + &frame(CHECK);
     for byte in message.as_bytes() {
@@ -21,7 +22,7 @@ async fn one_byte_at_a_time() {
 }
 
 /// Fails unless the next two frames answer the message and the check; either may come first.
-async fn assert_both_answered(peer: &mut Peer) {
+async fn assert_both_answered(peer: &mut FrameClient) {
     let frames = [peer.frame().await.unwrap(), peer.frame().await.unwrap()];
     let (healthy, answers): (Vec<_>, Vec<_>) = frames.iter().partition(|text| *text == HEALTHY);
     assert_eq!((healthy.len(), answers.len()), (1, 1), "{frames:?}");
@@ -30,7 +31,7 @@ async fn assert_both_answered(peer: &mut Peer) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn five_megabytes_in_thousand_byte_pieces() {
-    let daemon = Daemon::start().await;
+    let daemon = TestDaemon::start().await;
     let mut peer = daemon.peer().await;
     let large = big_message(5 << 20).replace(":sensor :user-prompt", ":sensor :tool-output");
     let message = frame(&large) + &frame(CHECK);
@@ -42,7 +43,7 @@ async fn five_megabytes_in_thousand_byte_pieces() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_largest_frame_at_once() {
-    let daemon = Daemon::start().await;
+    let daemon = TestDaemon::start().await;
     let peer = daemon.peer().await;
     let head = "(:type :LOG :payload (:text \"";
     let text = "x".repeat(0xff_ffff - head.len() - "\"))".len());

@@ -1,10 +1,11 @@
 //! Health checks, plain and detailed.
 
-use crate::support::{CHECK, Daemon, HEALTHY};
+use bridle_test_support::daemon::TestDaemon;
+use bridle_test_support::frame_client::{CHECK, HEALTHY};
 
 #[tokio::test]
 async fn every_spelling_gets_the_plain_answer() {
-    let daemon = Daemon::start().await;
+    let daemon = TestDaemon::start().await;
     let mut peer = daemon.peer().await;
     for check in [
         CHECK,
@@ -19,7 +20,7 @@ async fn every_spelling_gets_the_plain_answer() {
 
 #[tokio::test]
 async fn detail_adds_versions_counts_limits_and_metrics() {
-    let daemon = Daemon::start().await;
+    let daemon = TestDaemon::start().await;
     let mut peer = daemon.peer().await;
     let answer = peer.ask("(:type :health-check :detail t)").await;
     for part in [
@@ -41,7 +42,7 @@ async fn detail_adds_versions_counts_limits_and_metrics() {
 
 #[tokio::test]
 async fn counters_count() {
-    let daemon = Daemon::start().await;
+    let daemon = TestDaemon::start().await;
     let mut peer = daemon.peer().await;
     for _ in 0..5 {
         peer.ask(CHECK).await;
@@ -57,7 +58,7 @@ async fn counters_count() {
 
 #[tokio::test]
 async fn detail_says_what_the_engine_and_the_record_do() {
-    let daemon = Daemon::start().await;
+    let daemon = TestDaemon::start().await;
     let mut peer = daemon.peer().await;
     for id in 1..=3 {
         peer.ask(&crate::shell::prompt(id, "status")).await;

@@ -1,10 +1,11 @@
 //! What is said on accept, and what a client's hello changes.
 
-use crate::support::{CHECK, Daemon, HEALTHY, assert_answered, assert_error};
+use bridle_test_support::daemon::TestDaemon;
+use bridle_test_support::frame_client::{CHECK, HEALTHY, assert_answered, assert_error};
 
 #[tokio::test]
 async fn the_daemon_speaks_first_and_says_only_what_works() {
-    let daemon = Daemon::start().await;
+    let daemon = TestDaemon::start().await;
     let hello = daemon.stranger().await.frame().await.unwrap();
     let start = "(:type :EVENT :payload (:action :handshake :version \"0.3.0\" \
                  :capabilities (:parts :attach :stream) ";
@@ -18,7 +19,7 @@ async fn the_daemon_speaks_first_and_says_only_what_works() {
 
 #[tokio::test]
 async fn a_client_hello_is_answered_once() {
-    let daemon = Daemon::start().await;
+    let daemon = TestDaemon::start().await;
     let mut peer = daemon.peer().await;
     let hello = "(:type :EVENT :id 7 :payload (:action :handshake :version \"0.3.0\" \
                  :length :chars :dialect :emacs :max-frame 4096))";
@@ -33,7 +34,7 @@ async fn a_client_hello_is_answered_once() {
 
 #[tokio::test]
 async fn a_bad_hello_is_refused_with_its_path() {
-    let daemon = Daemon::start().await;
+    let daemon = TestDaemon::start().await;
     let mut peer = daemon.peer().await;
     let answer = peer.ask("(:type :EVENT :payload (:action :handshake :length :furlongs))").await;
     assert_error(&answer, "invalid-value");
@@ -43,7 +44,7 @@ async fn a_bad_hello_is_refused_with_its_path() {
 
 #[tokio::test]
 async fn the_emacs_dialect_reads_emacs_texts() {
-    let daemon = Daemon::start().await;
+    let daemon = TestDaemon::start().await;
     let mut peer = daemon.peer().await;
     let question_mark = "(:type :LOG :payload (:char ?a))";
     peer.ask("(:type :EVENT :payload (:action :handshake :dialect :emacs))").await;
@@ -52,7 +53,7 @@ async fn the_emacs_dialect_reads_emacs_texts() {
 
 #[tokio::test]
 async fn an_answer_over_the_clients_max_frame_is_replaced_by_an_error() {
-    let daemon = Daemon::start().await;
+    let daemon = TestDaemon::start().await;
     let mut peer = daemon.peer().await;
     peer.ask("(:type :EVENT :payload (:action :handshake :max-frame 1024))").await;
     let answer = peer.ask("(:type :health-check :detail t)").await;

@@ -9,7 +9,8 @@ use bridle_wire::seal::{
     SigningKeyring,
 };
 
-use crate::support::{CHECK, Daemon, HEALTHY, Peer, assert_error, frame};
+use bridle_test_support::daemon::TestDaemon;
+use bridle_test_support::frame_client::{CHECK, FrameClient, HEALTHY, assert_error, frame};
 
 const SECRET: &[u8] = b"0123456789abcdef";
 
@@ -37,7 +38,7 @@ fn key(id: &str, secret: &[u8]) -> SigningKey {
 
 /// A client that signs with the codec of `bridle_wire`.
 struct Signing {
-    peer: Peer,
+    peer: FrameClient,
     encoder: FrameEncoder,
     decoder: FrameDecoder,
     input: Vec<u8>,
@@ -45,7 +46,7 @@ struct Signing {
 }
 
 impl Signing {
-    async fn connect(daemon: &Daemon, keys: SigningKeyring) -> Signing {
+    async fn connect(daemon: &TestDaemon, keys: SigningKeyring) -> Signing {
         let mut signing = Signing {
             peer: daemon.stranger().await,
             encoder: FrameEncoder::new(UnknownUnitPolicy::Bytes),
@@ -110,7 +111,7 @@ fn v1_frame(payload: &str, seal: &str) -> String {
 }
 
 /// Reads a v1 frame without checking it: its seal and its payload.
-async fn read_v1(peer: &mut Peer) -> Option<(String, String)> {
+async fn read_v1(peer: &mut FrameClient) -> Option<(String, String)> {
     let len = usize::from_str_radix(&peer.header().await?, 16).unwrap();
     let seal = String::from_utf8(peer.bytes(64).await).unwrap();
     let payload = String::from_utf8(peer.bytes(len).await).unwrap();
@@ -119,7 +120,7 @@ async fn read_v1(peer: &mut Peer) -> Option<(String, String)> {
 }
 
 /// Reads a frame with a signature as it is.
-async fn read_v1_bytes(peer: &mut Peer) -> Vec<u8> {
+async fn read_v1_bytes(peer: &mut FrameClient) -> Vec<u8> {
     let header = peer.header().await.unwrap();
     let len = usize::from_str_radix(&header, 16).unwrap();
     let rest = peer.bytes(64 + len).await;
@@ -137,7 +138,7 @@ fn v1_seal(payload: &str) -> String {
 
 #[tokio::test]
 async fn the_hello_is_signed_and_says_how() {
-    let daemon = Daemon::with(|config, _| old(config)).await;
+    let daemon = TestDaemon::with(|config, _| old(config)).await;
     let (_, hello) = read_v1(&mut daemon.stranger().await).await.unwrap();
     assert!(hello.contains(":capabilities (:auth "), "{hello}");
     assert!(hello.contains(":auth (:hmac 1 2 :nonce \""), "{hello}");
@@ -147,7 +148,7 @@ async fn the_hello_is_signed_and_says_how() {
 
 #[tokio::test]
 async fn version_one_as_old_peers_sign_it() {
-    let daemon = Daemon::with(|config, _| old(config)).await;
+    let daemon = TestDaemon::with(|config, _| old(config)).await;
     let mut peer = daemon.stranger().await;
     read_v1(&mut peer).await.unwrap();
     for seal in [CHECK_SEAL.to_owned(), CHECK_SEAL.to_uppercase()] {
@@ -159,7 +160,7 @@ async fn version_one_as_old_peers_sign_it() {
 
 #[tokio::test]
 async fn a_wrong_or_missing_signature_closes() {
-    let daemon = Daemon::with(|config, _| old(config)).await;
+    let daemon = TestDaemon::with(|config, _| old(config)).await;
     let wrong = CHECK_SEAL.replace('3', "4");
     let unsigned = frame(CHECK) + &" ".repeat(70);
     for bytes in [v1_frame(CHECK, &wrong), unsigned] {
@@ -176,7 +177,7 @@ async fn a_wrong_or_missing_signature_closes() {
 
 #[tokio::test]
 async fn version_two_with_either_key() {
-    let daemon = Daemon::with(|config, _| signed(config)).await;
+    let daemon = TestDaemon::with(|config, _| signed(config)).await;
     for key in [key("main", SECRET), key("other", b"another secret, longer")] {
         let mut client = Signing::connect(&daemon, SigningKeyring::of(key.clone())).await;
         let answer = client.greet(key).await.unwrap();
@@ -192,7 +193,7 @@ async fn version_two_with_either_key() {
 
 #[tokio::test]
 async fn version_two_refuses_a_repeated_frame() {
-    let daemon = Daemon::with(|config, _| signed(config)).await;
+    let daemon = TestDaemon::with(|config, _| signed(config)).await;
     let key = key("main", SECRET);
     let mut client = Signing::connect(&daemon, SigningKeyring::of(key.clone())).await;
     client.greet(key).await.unwrap();
@@ -205,7 +206,7 @@ async fn version_two_refuses_a_repeated_frame() {
 
 #[tokio::test]
 async fn version_two_refuses_frames_of_another_connection_and_of_version_one() {
-    let daemon = Daemon::with(|config, _| signed(config)).await;
+    let daemon = TestDaemon::with(|config, _| signed(config)).await;
     let key = key("main", SECRET);
     let mut first = Signing::connect(&daemon, SigningKeyring::of(key.clone())).await;
     first.greet(key.clone()).await.unwrap();
@@ -222,7 +223,7 @@ async fn version_two_refuses_frames_of_another_connection_and_of_version_one() {
 
 #[tokio::test]
 async fn an_unknown_key_is_refused() {
-    let daemon = Daemon::with(|config, _| signed(config)).await;
+    let daemon = TestDaemon::with(|config, _| signed(config)).await;
     let stranger = key("main", b"not the secret of main");
     let mut client = Signing::connect(&daemon, SigningKeyring::of(stranger.clone())).await;
     // What the daemon says is signed with a key that this client does not have.
@@ -231,7 +232,7 @@ async fn an_unknown_key_is_refused() {
 
 #[tokio::test]
 async fn nothing_that_the_daemon_signed_is_taken_from_a_peer() {
-    let daemon = Daemon::with(|config, _| old(config)).await;
+    let daemon = TestDaemon::with(|config, _| old(config)).await;
     let mut client = daemon.stranger().await;
     let hello = read_v1_bytes(&mut client).await;
     client.send(v1_frame(CHECK, CHECK_SEAL)).await;
@@ -264,7 +265,7 @@ async fn nothing_that_the_daemon_signed_is_taken_from_a_peer() {
 
 #[tokio::test]
 async fn version_two_takes_nothing_back_that_the_daemon_signed() {
-    let daemon = Daemon::with(|config, _| signed(config)).await;
+    let daemon = TestDaemon::with(|config, _| signed(config)).await;
     let key = key("main", SECRET);
     let mut client = Signing::connect(&daemon, SigningKeyring::of(key.clone())).await;
     client.greet(key).await.unwrap();
@@ -284,7 +285,7 @@ async fn version_two_takes_nothing_back_that_the_daemon_signed() {
 
 #[tokio::test]
 async fn version_one_is_off_unless_it_is_asked_for() {
-    let daemon = Daemon::with(|config, _| signed(config)).await;
+    let daemon = TestDaemon::with(|config, _| signed(config)).await;
     let mut peer = daemon.stranger().await;
     let (_, hello) = read_v1(&mut peer).await.unwrap();
     assert!(hello.contains(":auth (:hmac 2 :nonce"), "{hello}");
@@ -295,7 +296,7 @@ async fn version_one_is_off_unless_it_is_asked_for() {
 
 #[tokio::test]
 async fn the_unix_socket_is_not_signed() {
-    let daemon = Daemon::with(|config, dir| {
+    let daemon = TestDaemon::with(|config, dir| {
         signed(config);
         config.unix = Some(dir.join("b.sock"));
     })
@@ -305,7 +306,7 @@ async fn the_unix_socket_is_not_signed() {
 
 #[tokio::test]
 async fn a_key_is_a_principal_of_the_owner() {
-    let daemon = Daemon::with(|config, dir| {
+    let daemon = TestDaemon::with(|config, dir| {
         signed(config);
         config.unix = Some(dir.join("b.sock"));
     })
@@ -332,7 +333,7 @@ async fn a_key_is_a_principal_of_the_owner() {
 
 #[tokio::test]
 async fn a_key_is_a_principal_and_acts_for_the_owner() {
-    let daemon = Daemon::with(|config, dir| {
+    let daemon = TestDaemon::with(|config, dir| {
         signed(config);
         config.unix = Some(dir.join("socket"));
     })

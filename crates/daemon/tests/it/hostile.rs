@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-use crate::support::{CHECK, Daemon, HEALTHY, assert_answered, assert_error, frame};
+use bridle_test_support::daemon::TestDaemon;
+use bridle_test_support::frame_client::{CHECK, HEALTHY, assert_answered, assert_error, frame};
 
 /// A small generator with a fixed start, so that a failure can be seen again.
 struct Random(u64);
@@ -25,7 +26,7 @@ impl Random {
 
 #[tokio::test]
 async fn two_megabytes_of_open_brackets() {
-    let daemon = Daemon::start().await;
+    let daemon = TestDaemon::start().await;
     let mut peer = daemon.peer().await;
     peer.say(&"(".repeat(2_000_000)).await;
     assert_error(&peer.frame().await.unwrap(), "syntax");
@@ -38,7 +39,7 @@ async fn two_megabytes_of_open_brackets() {
 
 #[tokio::test]
 async fn announced_and_never_sent() {
-    let daemon = Daemon::start().await;
+    let daemon = TestDaemon::start().await;
     let mut peers = Vec::new();
     for _ in 0..300 {
         let mut peer = daemon.peer().await;
@@ -53,7 +54,7 @@ async fn announced_and_never_sent() {
 
 #[tokio::test]
 async fn slow_bytes_meet_the_deadline_of_a_frame() {
-    let daemon = Daemon::with(|config, _| {
+    let daemon = TestDaemon::with(|config, _| {
         config.limits.frame_deadline = Duration::from_millis(200);
     })
     .await;
@@ -69,7 +70,7 @@ async fn slow_bytes_meet_the_deadline_of_a_frame() {
         write
     });
     let mut rest = String::new();
-    crate::support::guard(read.read_to_string(&mut rest)).await.unwrap();
+    bridle_test_support::hang_guard::guard(read.read_to_string(&mut rest)).await.unwrap();
     assert_error(&rest[6..], "frame-timeout");
     slow.abort();
     // Between frames there is no deadline.
@@ -81,7 +82,7 @@ async fn slow_bytes_meet_the_deadline_of_a_frame() {
 
 #[tokio::test]
 async fn a_large_frame_that_keeps_coming_has_its_time_again() {
-    let daemon = Daemon::with(|config, _| {
+    let daemon = TestDaemon::with(|config, _| {
         config.limits.frame_deadline = Duration::from_secs(2);
     })
     .await;
@@ -99,7 +100,7 @@ async fn a_large_frame_that_keeps_coming_has_its_time_again() {
 
 #[tokio::test]
 async fn peers_that_vanish_leave_nothing_behind() {
-    let daemon = Daemon::start().await;
+    let daemon = TestDaemon::start().await;
     for n in 0..200 {
         let mut peer = daemon.stranger().await;
         match n % 4 {
@@ -123,7 +124,7 @@ async fn peers_that_vanish_leave_nothing_behind() {
 /// Each is waited for two seconds; if that kept others from ending, the last would take minutes.
 #[tokio::test]
 async fn peers_that_do_not_leave_let_others_end() {
-    let daemon = Daemon::start().await;
+    let daemon = TestDaemon::start().await;
     let mut peers = Vec::new();
     for _ in 0..100 {
         let mut peer = daemon.peer().await;
@@ -139,7 +140,7 @@ async fn peers_that_do_not_leave_let_others_end() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_hundred_thousand_random_frames() {
-    let daemon = Daemon::start().await;
+    let daemon = TestDaemon::start().await;
     let mut random = Random(0x9E37_79B9_7F4A_7C15);
     let mut other = daemon.peer().await;
     let mut left = 200_000usize;
@@ -157,7 +158,7 @@ async fn two_hundred_thousand_random_frames() {
         let _ = write.write_all(&bytes).await;
         let _ = write.shutdown().await;
         assert_eq!(other.ask(CHECK).await, HEALTHY, "{left} left");
-        assert!(crate::support::guard(drain).await.unwrap() > 0);
+        assert!(bridle_test_support::hang_guard::guard(drain).await.unwrap() > 0);
     }
     daemon.assert_alive().await;
 }

@@ -4,8 +4,8 @@ use bridle_wire::openharness::discovery::DiscoveryDocument;
 use bridle_wire::openharness::ids::Name;
 use bridle_wire::openharness::{MessageLimits, OpenHarnessCode, read};
 
-use crate::http_client::{Client, ask, get, intent, on, post, raw_post, serving};
-use crate::support::Daemon;
+use bridle_test_support::daemon::TestDaemon;
+use bridle_test_support::http_client::{HttpClient, ask, get, intent, on, post, raw_post, serving};
 
 const HELLO: &str = r#"{"protocol_version":"1.0.0","request_id":"r1","correlation_id":"c1","request":{"context":{"user_intent":"help"}}}"#;
 
@@ -27,7 +27,7 @@ async fn a_word_is_answered_and_the_ids_come_back() {
 #[tokio::test]
 async fn a_connection_is_used_again_and_aliases_answer() {
     let daemon = serving().await;
-    let mut client = Client::of(&daemon).await;
+    let mut client = HttpClient::of(&daemon).await;
     for path in ["/v1/openharness", "/v1/openharness/", "/openharness?x=1"] {
         let request = post(&daemon, HELLO).replacen("/v1/openharness", path, 1);
         client.send(&request).await;
@@ -171,7 +171,7 @@ async fn a_body_is_as_large_as_it_may_be_and_no_larger() {
          transfer-encoding: chunked\r\n\r\n"
     );
     let chunk = format!("10000\r\n{}\r\n", "a".repeat(0x10000));
-    let mut client = Client::of(&daemon).await;
+    let mut client = HttpClient::of(&daemon).await;
     client.send(&format!("{head}{}", chunk.repeat(17))).await;
     assert_eq!(client.reply().await.code(), OpenHarnessCode::PayloadTooLarge);
     daemon.stop().await.unwrap();
@@ -179,20 +179,20 @@ async fn a_body_is_as_large_as_it_may_be_and_no_larger() {
 
 #[tokio::test]
 async fn who_does_not_finish_is_answered_or_closed() {
-    let daemon = Daemon::with(|config, dir| {
+    let daemon = TestDaemon::with(|config, dir| {
         on(config, dir);
         config.limits.frame_deadline = std::time::Duration::from_millis(50);
     })
     .await;
     // Half a body.
-    let mut client = Client::of(&daemon).await;
+    let mut client = HttpClient::of(&daemon).await;
     let whole = post(&daemon, HELLO);
     client.send(&whole[..whole.len() - 5]).await;
     let reply = client.reply().await;
     assert_eq!(reply.code(), OpenHarnessCode::InvalidRequest);
     assert_eq!(reply.message().request_id.unwrap().as_str(), "r1");
     // Half a head.
-    let mut client = Client::of(&daemon).await;
+    let mut client = HttpClient::of(&daemon).await;
     client.send("POST /v1/openharness HT").await;
     client.rest().await;
     daemon.assert_alive().await;
@@ -246,7 +246,7 @@ async fn a_session_of_the_owner_is_not_there_for_a_shell_without_a_token() {
 async fn garbage_does_not_hurt() {
     let daemon = serving().await;
     for garbage in ["\0\0\0\0", "GET / HTTP/9.9\r\n\r\n", "000015(:type :health-check)"] {
-        let mut client = Client::of(&daemon).await;
+        let mut client = HttpClient::of(&daemon).await;
         client.send(garbage).await;
         let all = client.rest().await;
         assert!(all.starts_with("HTTP/1.1 400 "), "{garbage:?}: {all}");

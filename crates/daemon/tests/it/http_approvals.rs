@@ -9,10 +9,10 @@ use bridle_wire::openharness::{
     Directive, Json, JsonShape as _, MessageLimits, OpenHarnessCode, ReadMode, read,
 };
 
-use crate::http_client::{Reply, ask, raw_post};
 use crate::http_repeats::scripted;
 use crate::shell::{Shell, at, text};
-use crate::support::Daemon;
+use bridle_test_support::daemon::TestDaemon;
+use bridle_test_support::http_client::{HttpReply, ask, raw_post};
 
 const RULES: &str = "(rule :when \"save\" :say \"I will save.\" \
                        :propose ((:target :tui :action :eval :code \"(save)\" :then-think t)))\n\
@@ -31,7 +31,7 @@ pub(crate) struct Device {
 }
 
 impl Device {
-    pub(crate) fn new(daemon: &Daemon, scopes: &[TokenScope]) -> Device {
+    pub(crate) fn new(daemon: &TestDaemon, scopes: &[TokenScope]) -> Device {
         let tokens = TokenRegistry::load(&daemon.dir.path().join("state")).unwrap();
         let scopes = scopes.iter().copied().collect();
         let new =
@@ -49,21 +49,21 @@ impl Device {
     }
 
     /// One that may talk and approve.
-    pub(crate) fn usual(daemon: &Daemon) -> Device {
+    pub(crate) fn usual(daemon: &TestDaemon) -> Device {
         Device::new(daemon, &[TokenScope::Talk, TokenScope::Approve])
     }
 
     /// A request of it, as bytes.
-    pub(crate) fn request(&self, daemon: &Daemon, body: &str) -> String {
+    pub(crate) fn request(&self, daemon: &TestDaemon, body: &str) -> String {
         raw_post(daemon, &self.headers, body)
     }
 
-    pub(crate) async fn post(&self, daemon: &Daemon, body: &str) -> Reply {
+    pub(crate) async fn post(&self, daemon: &TestDaemon, body: &str) -> HttpReply {
         ask(daemon, &self.request(daemon, body)).await
     }
 
     /// The same to a path below.
-    pub(crate) async fn post_to(&self, daemon: &Daemon, path: &str, body: &str) -> Reply {
+    pub(crate) async fn post_to(&self, daemon: &TestDaemon, path: &str, body: &str) -> HttpReply {
         let path = format!("/v1/openharness{path} ");
         ask(daemon, &self.request(daemon, body).replacen("/v1/openharness ", &path, 1)).await
     }
@@ -104,7 +104,7 @@ pub(crate) fn decision(directive: &str, option: &str) -> String {
 }
 
 /// The questions of an answer, each with the name of its directive, and how to go on.
-pub(crate) fn asked(reply: &Reply) -> (Vec<(String, RequestApproval)>, RunContinuation) {
+pub(crate) fn asked(reply: &HttpReply) -> (Vec<(String, RequestApproval)>, RunContinuation) {
     let message = reply.message();
     assert_eq!(reply.status, 200, "{reply:?}");
     let is_question = |it: &&Directive| it.action_type.as_str() == "request_approval";
@@ -121,7 +121,7 @@ pub(crate) fn asked(reply: &Reply) -> (Vec<(String, RequestApproval)>, RunContin
 }
 
 /// A shell of the owner in the same session, which carries out what `:tui` is asked for.
-pub(crate) async fn tui(daemon: &Daemon) -> Shell {
+pub(crate) async fn tui(daemon: &TestDaemon) -> Shell {
     Shell::attach(daemon, ":session \"desk\" :client \"t\" :shell :tui").await
 }
 
@@ -145,7 +145,7 @@ pub(crate) async fn eval(shell: &mut Shell) -> String {
 
 #[tokio::test]
 async fn a_yes_over_http_lets_the_turn_go_on_once() {
-    let daemon = Daemon::with(scripted(RULES)).await;
+    let daemon = TestDaemon::with(scripted(RULES)).await;
     let (device, mut tui) = (Device::usual(&daemon), tui(&daemon).await);
     let first = device.post(&daemon, &says("r1", "save")).await;
     let (questions, continuation) = asked(&first);
@@ -171,7 +171,7 @@ async fn a_yes_over_http_lets_the_turn_go_on_once() {
     assert_eq!(device.post(&daemon, &other).await.code(), OpenHarnessCode::ContinuationConsumed);
     let (end, dir) = daemon.begin_stop();
     end.await.unwrap().unwrap();
-    let daemon = Daemon::again(dir, scripted(RULES)).await;
+    let daemon = TestDaemon::again(dir, scripted(RULES)).await;
     assert_eq!(device.post(&daemon, &says("r1", "save")).await.body, first.body);
     assert_eq!(device.post(&daemon, &yes).await.body, last.body);
     assert_eq!(device.post(&daemon, &other).await.code(), OpenHarnessCode::ContinuationConsumed);
@@ -181,7 +181,7 @@ async fn a_yes_over_http_lets_the_turn_go_on_once() {
 
 #[tokio::test]
 async fn a_no_is_honored_and_no_error() {
-    let daemon = Daemon::with(scripted(RULES)).await;
+    let daemon = TestDaemon::with(scripted(RULES)).await;
     let (device, _tui) = (Device::usual(&daemon), tui(&daemon).await);
     let (questions, continuation) = asked(&device.post(&daemon, &says("r1", "save")).await);
     let no = goes_on("r2", &continuation, &decision(&questions[0].0, "reject_once"));
@@ -191,14 +191,14 @@ async fn a_no_is_honored_and_no_error() {
 
 #[tokio::test]
 async fn asked_over_http_answered_in_a_shell_after_a_restart() {
-    let daemon = Daemon::with(scripted(RULES)).await;
+    let daemon = TestDaemon::with(scripted(RULES)).await;
     let device = Device::usual(&daemon);
     let shell = tui(&daemon).await;
     let (questions, continuation) = asked(&device.post(&daemon, &says("r1", "save")).await);
     drop(shell);
     let (end, dir) = daemon.begin_stop();
     end.await.unwrap().unwrap();
-    let daemon = Daemon::again(dir, scripted(RULES)).await;
+    let daemon = TestDaemon::again(dir, scripted(RULES)).await;
     let mut tui = tui(&daemon).await;
     let seen = text(&request(&mut tui, "approve").await, "id");
     assert_eq!(seen, questions[0].1.approval_id.as_str());
@@ -212,7 +212,7 @@ async fn asked_over_http_answered_in_a_shell_after_a_restart() {
 
 #[tokio::test]
 async fn asked_in_a_shell_answered_over_http_by_its_name() {
-    let daemon = Daemon::with(scripted(RULES)).await;
+    let daemon = TestDaemon::with(scripted(RULES)).await;
     let device = Device::usual(&daemon);
     let mut tui = tui(&daemon).await;
     tui.say("(:type :EVENT :id 1 :payload (:sensor :user-prompt :text \"save\"))").await;
@@ -239,7 +239,7 @@ async fn asked_in_a_shell_answered_over_http_by_its_name() {
 
 #[tokio::test]
 async fn what_is_missing_is_asked_again_and_unknown_ids_do_not_matter() {
-    let daemon = Daemon::with(scripted(RULES)).await;
+    let daemon = TestDaemon::with(scripted(RULES)).await;
     let (device, mut tui) = (Device::usual(&daemon), tui(&daemon).await);
     let (questions, continuation) = asked(&device.post(&daemon, &says("r1", "twice")).await);
     assert_eq!(questions.len(), 2);
@@ -263,7 +263,7 @@ async fn what_is_missing_is_asked_again_and_unknown_ids_do_not_matter() {
 
 #[tokio::test]
 async fn an_answer_may_come_with_more_to_do() {
-    let daemon = Daemon::with(scripted(RULES)).await;
+    let daemon = TestDaemon::with(scripted(RULES)).await;
     let (device, mut tui) = (Device::usual(&daemon), tui(&daemon).await);
     let (questions, continuation) = asked(&device.post(&daemon, &says("r1", "save")).await);
     let results = step(&continuation, &decision(&questions[0].0, "allow_once"));
@@ -275,7 +275,7 @@ async fn an_answer_may_come_with_more_to_do() {
 
 #[tokio::test]
 async fn a_token_is_good_for_its_principal_and_its_session_alone() {
-    let daemon = Daemon::with(scripted(RULES)).await;
+    let daemon = TestDaemon::with(scripted(RULES)).await;
     let (device, mut tui) = (Device::usual(&daemon), tui(&daemon).await);
     let (questions, continuation) = asked(&device.post(&daemon, &says("r1", "save")).await);
     let yes = decision(&questions[0].0, "allow_once");
@@ -308,7 +308,7 @@ async fn a_token_is_good_for_its_principal_and_its_session_alone() {
 
 #[tokio::test]
 async fn a_late_answer_is_told_so() {
-    let daemon = Daemon::with(|config, dir| {
+    let daemon = TestDaemon::with(|config, dir| {
         scripted(RULES)(config, dir);
         config.engine.approval = std::time::Duration::from_millis(300);
     })
@@ -328,7 +328,7 @@ async fn a_late_answer_is_told_so() {
 
 #[tokio::test]
 async fn who_cannot_ask_or_may_not_answer_is_told_the_name() {
-    let daemon = Daemon::with(scripted(RULES)).await;
+    let daemon = TestDaemon::with(scripted(RULES)).await;
     let (device, _tui) = (Device::usual(&daemon), tui(&daemon).await);
     let mute = says("r1", "save").replacen(ASKS, "", 1);
     let reply = device.post(&daemon, &mute).await;

@@ -9,10 +9,10 @@ use bridle_wire::openharness::{MessageLimits, read};
 use bridle_daemon::tokens::TokenScope;
 
 use crate::http_approvals::{Device, asked as asked_of, decision, eval, goes_on, says, tui};
-use crate::http_client::{Client, Reply, ask, intent, post, raw_post};
 use crate::http_repeats::scripted;
 use crate::shell::{Shell, at, text};
-use crate::support::Daemon;
+use bridle_test_support::daemon::TestDaemon;
+use bridle_test_support::http_client::{HttpClient, HttpReply, ask, intent, post, raw_post};
 
 /// Long enough that nothing of it ends by itself.
 const RULES: &str = "(rule :when \"wait\" :delay 600000 :say \"at last\")\n\
@@ -21,12 +21,12 @@ const RULES: &str = "(rule :when \"wait\" :delay 600000 :say \"at last\")\n\
 const STREAM: &str =
     "content-type: application/json\r\naccept: text/event-stream\r\nconnection: close\r\n";
 
-async fn cancel(daemon: &Daemon, body: &str) -> Reply {
+async fn cancel(daemon: &TestDaemon, body: &str) -> HttpReply {
     let request = post(daemon, body).replacen("/v1/openharness", "/v1/openharness/cancel", 1);
     ask(daemon, &request).await
 }
 
-async fn cancel_id(daemon: &Daemon, id: &str) {
+async fn cancel_id(daemon: &TestDaemon, id: &str) {
     let reply = cancel(daemon, &format!(r#"{{"request_id":"{id}"}}"#)).await;
     assert_eq!(reply.status, 202, "{reply:?}");
     let canceled: CancelAccepted = read(reply.body.as_bytes(), &MessageLimits::default()).unwrap();
@@ -34,7 +34,7 @@ async fn cancel_id(daemon: &Daemon, id: &str) {
 }
 
 /// A program of this user in its own session, who sees what happens there.
-async fn watcher(daemon: &Daemon) -> Shell {
+async fn watcher(daemon: &TestDaemon) -> Shell {
     let first = ask(daemon, &post(daemon, &intent("first", "desk", "quick"))).await;
     assert_eq!(first.text(), "quick");
     Shell::attach(daemon, ":session \"desk\" :client \"w\"").await
@@ -53,14 +53,14 @@ async fn seen(shell: &mut Shell, text_of_it: &str) {
 
 #[tokio::test]
 async fn a_request_that_is_called_off_is_answered_so_for_good() {
-    let daemon = Daemon::with(scripted(RULES)).await;
+    let daemon = TestDaemon::with(scripted(RULES)).await;
     let mut shell = watcher(&daemon).await;
     let body = intent("r1", "desk", "wait");
-    let mut client = Client::of(&daemon).await;
+    let mut client = HttpClient::of(&daemon).await;
     client.send(&post(&daemon, &body)).await;
     seen(&mut shell, "wait").await;
     // One that waits its turn is called off as well, and the other is not touched.
-    let mut behind = Client::of(&daemon).await;
+    let mut behind = HttpClient::of(&daemon).await;
     behind.send(&post(&daemon, &intent("r2", "desk", "quick"))).await;
     seen(&mut shell, "quick").await;
     cancel_id(&daemon, "r2").await;
@@ -77,7 +77,7 @@ async fn a_request_that_is_called_off_is_answered_so_for_good() {
 
 #[tokio::test]
 async fn a_cancellation_that_is_none_is_refused() {
-    let daemon = Daemon::with(scripted(RULES)).await;
+    let daemon = TestDaemon::with(scripted(RULES)).await;
     for body in ["", "{}", "[]", r#"{"request_id":7}"#, r#"{"request_id":""}"#] {
         assert_eq!(cancel(&daemon, body).await.code(), OpenHarnessCode::InvalidRequest, "{body}");
     }
@@ -88,7 +88,7 @@ async fn a_cancellation_that_is_none_is_refused() {
 
 #[tokio::test]
 async fn the_time_that_a_shell_gives_ends_the_run() {
-    let daemon = Daemon::with(scripted(RULES)).await;
+    let daemon = TestDaemon::with(scripted(RULES)).await;
     let body = intent("r1", "desk", "wait").replacen(
         "\"user_intent\"",
         r#""extensions":{"dev.bridle":{"timeout_ms":50}},"user_intent""#,
@@ -112,13 +112,13 @@ fn streamed(id: &str) -> String {
 
 #[tokio::test]
 async fn a_stream_that_nobody_takes_up_again_is_called_off() {
-    let daemon = Daemon::with(|config, dir| {
+    let daemon = TestDaemon::with(|config, dir| {
         scripted(RULES)(config, dir);
         config.limits.stream_grace = Duration::from_millis(50);
     })
     .await;
     let mut shell = watcher(&daemon).await;
-    let mut client = Client::of(&daemon).await;
+    let mut client = HttpClient::of(&daemon).await;
     client.send(&raw_post(&daemon, STREAM, &streamed("r1"))).await;
     client.head().await;
     seen(&mut shell, "wait").await;
@@ -138,13 +138,13 @@ async fn a_stream_that_nobody_takes_up_again_is_called_off() {
 async fn a_stream_that_is_taken_up_again_goes_on() {
     let rules = "(rule :when \"wait\" :delay 700 :say \"at last\")\n\
                  (rule :when \"quick\" :say \"quick\")";
-    let daemon = Daemon::with(|config, dir| {
+    let daemon = TestDaemon::with(|config, dir| {
         scripted(rules)(config, dir);
         config.limits.stream_grace = Duration::from_millis(300);
     })
     .await;
     let mut shell = watcher(&daemon).await;
-    let mut client = Client::of(&daemon).await;
+    let mut client = HttpClient::of(&daemon).await;
     client.send(&raw_post(&daemon, STREAM, &streamed("r1"))).await;
     client.head().await;
     seen(&mut shell, "wait").await;
@@ -156,22 +156,22 @@ async fn a_stream_that_is_taken_up_again_goes_on() {
 }
 
 /// The same daemon, started again.
-async fn again(daemon: Daemon, rules: &'static str) -> Daemon {
+async fn again(daemon: TestDaemon, rules: &'static str) -> TestDaemon {
     let (end, dir) = daemon.begin_stop();
     end.await.unwrap().unwrap();
-    Daemon::again(dir, scripted(rules)).await
+    TestDaemon::again(dir, scripted(rules)).await
 }
 
 #[tokio::test]
 async fn a_request_of_before_a_restart_is_called_off() {
-    let daemon = Daemon::with(scripted(RULES)).await;
+    let daemon = TestDaemon::with(scripted(RULES)).await;
     let mut shell = watcher(&daemon).await;
     // One in a session, one behind it, and one without a session.
     let bodies =
         [intent("r1", "desk", "wait"), intent("r2", "desk", "quick"), intent("r3", "", "wait")];
     let mut clients = Vec::new();
     for body in &bodies {
-        let mut client = Client::of(&daemon).await;
+        let mut client = HttpClient::of(&daemon).await;
         client.send(&post(&daemon, body)).await;
         clients.push(client);
         if body.contains("desk") {
@@ -207,7 +207,7 @@ const ASKING: &str = "(rule :when \"brood\" :say \"I will.\" \
 
 #[tokio::test]
 async fn what_waits_for_a_yes_since_before_a_restart_is_called_off() {
-    let daemon = Daemon::with(scripted(ASKING)).await;
+    let daemon = TestDaemon::with(scripted(ASKING)).await;
     let (device, shell) = (Device::usual(&daemon), tui(&daemon).await);
     let asked = device.post(&daemon, &says("r1", "brood")).await;
     drop(shell);
@@ -229,7 +229,7 @@ async fn what_waits_for_a_yes_since_before_a_restart_is_called_off() {
     // One that goes on after its yes is found by its own id.
     let (questions, continuation) = asked_of(&device.post(&daemon, &says("r3", "brood")).await);
     let yes = goes_on("r4", &continuation, &decision(&questions[0].0, "allow_once"));
-    let mut client = Client::of(&daemon).await;
+    let mut client = HttpClient::of(&daemon).await;
     client.send(&device.request(&daemon, &yes)).await;
     assert_eq!(eval(&mut tui).await, "(brood)");
     loop {

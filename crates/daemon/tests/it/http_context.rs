@@ -4,8 +4,8 @@
 use bridle_history::{RecordBody, RecordHistory, RecordSelection};
 use bridle_wire::openharness::OpenHarnessCode;
 
-use crate::http_client::{ask, post, serving};
-use crate::support::Daemon;
+use bridle_test_support::daemon::TestDaemon;
+use bridle_test_support::http_client::{ask, post, serving};
 
 /// A request whose context has these members, too.
 fn with(id: &str, members: &str) -> String {
@@ -15,7 +15,7 @@ fn with(id: &str, members: &str) -> String {
 }
 
 /// Everything that is recorded, opened.
-fn recorded(daemon: &Daemon) -> String {
+fn recorded(daemon: &TestDaemon) -> String {
     let history = RecordHistory::open(&daemon.dir.path().join("state")).unwrap();
     let all = history.page(0, &RecordSelection::default(), 512).unwrap();
     let text = |body: &RecordBody| match body {

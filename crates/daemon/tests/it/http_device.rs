@@ -6,29 +6,29 @@ use bridle_wire::openharness::pairing::{
 };
 use bridle_wire::openharness::{JsonShape, MessageLimits, read};
 
-use crate::http_client::{Client, Reply, ask, intent, on, raw_post, serving};
-use crate::support::Daemon;
+use bridle_test_support::daemon::TestDaemon;
+use bridle_test_support::http_client::{HttpClient, HttpReply, ask, intent, on, raw_post, serving};
 
 const JSON: &str = "content-type: application/json\r\n";
 
-async fn call(daemon: &Daemon, path: &str, headers: &str, body: &str) -> Reply {
+async fn call(daemon: &TestDaemon, path: &str, headers: &str, body: &str) -> HttpReply {
     let headers = format!("{JSON}{headers}");
     ask(daemon, &raw_post(daemon, &headers, body).replacen("/v1/openharness", path, 1)).await
 }
 
 /// The document of a reply with this status.
-fn document<T: JsonShape>(reply: &Reply, status: u16) -> T {
+fn document<T: JsonShape>(reply: &HttpReply, status: u16) -> T {
     assert_eq!(reply.status, status, "{reply:?}");
     assert_eq!(reply.header("cache-control"), Some("no-store"));
     read(reply.body.as_bytes(), &MessageLimits::default()).unwrap_or_else(|error| panic!("{error}"))
 }
 
-fn error(reply: &Reply, status: u16) -> String {
+fn error(reply: &HttpReply, status: u16) -> String {
     document::<PairError>(reply, status).error.as_str().to_owned()
 }
 
 /// A credential with this scope.
-fn bearer(daemon: &Daemon, scope: TokenScope) -> String {
+fn bearer(daemon: &TestDaemon, scope: TokenScope) -> String {
     let tokens = TokenRegistry::load(&daemon.dir.path().join("state")).unwrap();
     let scopes = [scope].into_iter().collect();
     let new = NewToken { name: "".into(), owner: TokenOwner::this_user(), scopes, expires: None };
@@ -36,27 +36,27 @@ fn bearer(daemon: &Daemon, scope: TokenScope) -> String {
     format!("authorization: Bearer {}\r\n", token.reveal())
 }
 
-async fn created(daemon: &Daemon) -> PairCreated {
+async fn created(daemon: &TestDaemon) -> PairCreated {
     document(&call(daemon, "/pair/create", "", r#"{"device_name":"tv"}"#).await, 200)
 }
 
-async fn confirm(daemon: &Daemon, who: &str, code: &str, more: &str) -> Reply {
+async fn confirm(daemon: &TestDaemon, who: &str, code: &str, more: &str) -> HttpReply {
     let body = format!(r#"{{"code":"{code}","tenant_id":"somebody else"{more}}}"#);
     call(daemon, "/pair/confirm", who, &body).await
 }
 
-async fn poll(daemon: &Daemon, device: &PairCreated) -> Reply {
+async fn poll(daemon: &TestDaemon, device: &PairCreated) -> HttpReply {
     let (id, secret) = (device.pairing_id.as_str(), device.device_secret.as_ref().unwrap());
     let body = format!(r#"{{"pairing_id":"{id}","device_secret":"{}"}}"#, secret.as_str());
     call(daemon, "/pair/poll", "", &body).await
 }
 
-async fn prompt(daemon: &Daemon, token: &str) -> u16 {
+async fn prompt(daemon: &TestDaemon, token: &str) -> u16 {
     let headers = format!("{JSON}authorization: Bearer {token}\r\n");
     ask(daemon, &raw_post(daemon, &headers, &intent("r1", "s1", "help"))).await.status
 }
 
-async fn refresh(daemon: &Daemon, granted: &PairGranted) -> Reply {
+async fn refresh(daemon: &TestDaemon, granted: &PairGranted) -> HttpReply {
     let token = granted.refresh_token.as_ref().unwrap().as_str();
     call(daemon, "/pair/refresh", "", &format!(r#"{{"refresh_token":"{token}"}}"#)).await
 }
@@ -213,13 +213,13 @@ async fn what_is_no_call_is_refused_without_a_word_of_it() {
 
 #[tokio::test]
 async fn pairing_may_have_an_address_of_its_own() {
-    let daemon = Daemon::with(|config, dir| {
+    let daemon = TestDaemon::with(|config, dir| {
         on(config, dir);
         config.pair_alias = Some("127.0.0.1:0".to_owned());
     })
     .await;
     let alias = daemon.bound.pair_alias.unwrap();
-    let mut client = Client::to(alias).await;
+    let mut client = HttpClient::to(alias).await;
     client.send(&format!("POST /pair/create HTTP/1.1\r\nhost: {alias}\r\n\r\n")).await;
     assert_eq!(client.reply().await.status, 200);
     client.send(&format!("GET /pair/health HTTP/1.1\r\nhost: {alias}\r\n\r\n")).await;

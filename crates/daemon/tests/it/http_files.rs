@@ -11,17 +11,20 @@ use bridle_wire::openharness::{MessageLimits, OpenHarnessCode, read};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
-use crate::http_client::{Client, Reply, ask, get, on, post, raw_post, serving};
-use crate::support::{Daemon, guard};
+use bridle_test_support::daemon::TestDaemon;
+use bridle_test_support::hang_guard::guard;
+use bridle_test_support::http_client::{
+    HttpClient, HttpReply, ask, get, on, post, raw_post, serving,
+};
 
 /// Uploads a text.
-async fn upload(daemon: &Daemon, headers: &str, content: &str) -> Reply {
+async fn upload(daemon: &TestDaemon, headers: &str, content: &str) -> HttpReply {
     let request = raw_post(daemon, headers, content);
     ask(daemon, &request.replacen("/v1/openharness", "/v1/openharness/attachments", 1)).await
 }
 
 /// What an upload was answered with.
-fn stored(reply: &Reply) -> AttachmentStored {
+fn stored(reply: &HttpReply) -> AttachmentStored {
     assert_eq!(reply.status, 201, "{reply:?}");
     read(reply.body.as_bytes(), &MessageLimits::default()).unwrap()
 }
@@ -33,7 +36,7 @@ fn with(id: &str, attachments: &str) -> String {
     )
 }
 
-fn token(daemon: &Daemon, scope: TokenScope) -> String {
+fn token(daemon: &TestDaemon, scope: TokenScope) -> String {
     let tokens = TokenRegistry::load(&daemon.dir.path().join("state")).unwrap();
     let scopes = [scope].into_iter().collect();
     let new =
@@ -56,7 +59,7 @@ async fn a_file_is_kept_and_handed_out_safely_also_after_a_restart() {
     assert_eq!(again.ref_id, file.ref_id, "the same content is the same file");
     let (ended, dir) = daemon.begin_stop();
     ended.await.unwrap().unwrap();
-    let daemon = Daemon::again(dir, on).await;
+    let daemon = TestDaemon::again(dir, on).await;
     let reply = get(&daemon, &place).await;
     assert_eq!((reply.status, &*reply.body), (200, page));
     for (name, value) in [
@@ -151,7 +154,7 @@ async fn what_is_unknown_or_somebody_elses_is_unresolved_and_not_told_apart() {
 
 #[tokio::test]
 async fn an_upload_is_checked_and_bounded() {
-    let daemon = Daemon::with(|config, dir| {
+    let daemon = TestDaemon::with(|config, dir| {
         on(config, dir);
         config.files.bytes = 10;
         config.files.owner_files = 2;
@@ -182,7 +185,7 @@ async fn an_upload_is_checked_and_bounded() {
 
 #[tokio::test]
 async fn what_is_over_is_gone_and_a_repeat_is_answered_all_the_same() {
-    let daemon = Daemon::with(on).await;
+    let daemon = TestDaemon::with(on).await;
     let file = stored(&upload(&daemon, "", "hello").await);
     let body = with("r1", &format!(r#"{{"ref_id":"{}"}}"#, file.ref_id.as_str()));
     let first = ask(&daemon, &post(&daemon, &body)).await;
@@ -193,7 +196,7 @@ async fn what_is_over_is_gone_and_a_repeat_is_answered_all_the_same() {
     let mut shelf = bridle_record::FileShelf::open(&dir.path().join("state")).unwrap();
     assert_eq!(shelf.sweep(i64::MAX).unwrap(), 1);
     drop(shelf);
-    let daemon = Daemon::again(dir, on).await;
+    let daemon = TestDaemon::again(dir, on).await;
     let place = format!("/v1/openharness/attachments/{}", file.ref_id.as_str());
     assert_eq!(get(&daemon, &place).await.code(), OpenHarnessCode::NotFound);
     let again = ask(&daemon, &post(&daemon, &body)).await;
@@ -208,7 +211,7 @@ async fn what_is_over_is_gone_and_a_repeat_is_answered_all_the_same() {
 
 #[tokio::test]
 async fn files_expire_by_themselves() {
-    let daemon = Daemon::with(|config, dir| {
+    let daemon = TestDaemon::with(|config, dir| {
         on(config, dir);
         config.files.keep = Duration::ZERO;
     })
@@ -228,7 +231,7 @@ async fn a_crowd_of_uploads_is_told_to_wait() {
     );
     let mut crowd = Vec::new();
     for _ in 0..8 {
-        let mut client = Client::of(&daemon).await;
+        let mut client = HttpClient::of(&daemon).await;
         client.send(&half).await;
         // It is being read from: its turn has come.
         assert!(client.head().await.starts_with("HTTP/1.1 100"), "expected to go on");
@@ -273,7 +276,7 @@ async fn what_is_fetched_is_kept_and_its_facts_must_be_as_declared() {
             stream.write_all(answer.as_bytes()).await.unwrap();
         }
     });
-    let daemon = Daemon::with(|config, dir| {
+    let daemon = TestDaemon::with(|config, dir| {
         on(config, dir);
         config.fetch.hosts = "*.example".parse().unwrap();
         config.fetch.net = Some(Arc::new(Led(to)));

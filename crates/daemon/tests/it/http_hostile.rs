@@ -6,14 +6,16 @@ use std::time::Duration;
 use bridle_wire::openharness::OpenHarnessCode;
 use tokio::net::TcpStream;
 
-use crate::http_client::{Client, Reply, ask, intent, on, post, raw_post, serving};
-use crate::support::Daemon;
+use bridle_test_support::daemon::TestDaemon;
+use bridle_test_support::http_client::{
+    HttpClient, HttpReply, ask, intent, on, post, raw_post, serving,
+};
 
 const JSON: &str = "content-type: application/json\r\n";
 
 /// A daemon that does not wait long.
-async fn hasty() -> Daemon {
-    Daemon::with(|config, dir| {
+async fn hasty() -> TestDaemon {
+    TestDaemon::with(|config, dir| {
         on(config, dir);
         config.limits.frame_deadline = Duration::from_millis(50);
     })
@@ -21,13 +23,13 @@ async fn hasty() -> Daemon {
 }
 
 /// A request for the path, without a body.
-fn plain(daemon: &Daemon, method: &str, path: &str) -> String {
+fn plain(daemon: &TestDaemon, method: &str, path: &str) -> String {
     let host = daemon.bound.http.unwrap();
     format!("{method} {path} HTTP/1.1\r\nhost: {host}\r\n\r\n")
 }
 
 /// A message in one chunk, with these headers and this behind its last chunk.
-fn chunked(daemon: &Daemon, headers: &str, behind: &str) -> String {
+fn chunked(daemon: &TestDaemon, headers: &str, behind: &str) -> String {
     let (host, body) = (daemon.bound.http.unwrap(), intent("r1", "desk", "help"));
     format!(
         "POST /v1/openharness HTTP/1.1\r\nhost: {host}\r\n{JSON}{headers}\r\n{:x}\r\n{body}\r\n0\r\n{behind}",
@@ -35,7 +37,7 @@ fn chunked(daemon: &Daemon, headers: &str, behind: &str) -> String {
     )
 }
 
-async fn assert_nothing_ran(daemon: Daemon) {
+async fn assert_nothing_ran(daemon: TestDaemon) {
     assert_eq!(daemon.metric("bridle_messages_admitted_total").await, 0);
     daemon.stop().await.unwrap();
 }
@@ -82,7 +84,7 @@ async fn two_lengths_hide_no_second_request() {
     let hidden = plain(&daemon, "GET", "/health");
     let (chunk, short) = ("transfer-encoding: chunked\r\n", "content-length: 4\r\n");
     for headers in [format!("{chunk}{short}"), format!("{short}{chunk}")] {
-        let mut client = Client::of(&daemon).await;
+        let mut client = HttpClient::of(&daemon).await;
         client.send(chunked(&daemon, &headers, "\r\n") + &hidden).await;
         let all = client.rest().await;
         assert_eq!(all.matches("HTTP/1.1 ").count(), 1, "{headers}: {all}");
@@ -96,7 +98,7 @@ async fn two_lengths_hide_no_second_request() {
         "content-length: -1\r\n",
     ] {
         let request = raw_post(&daemon, &format!("{JSON}{lengths}"), "{}") + &hidden;
-        let mut client = Client::of(&daemon).await;
+        let mut client = HttpClient::of(&daemon).await;
         client.send(request).await;
         let all = client.rest().await;
         assert!(all.starts_with("HTTP/1.1 400 "), "{lengths}: {all}");
@@ -151,7 +153,7 @@ async fn other_methods_are_refused_everywhere_and_head_is_get_without_a_body() {
             assert_eq!(reply.code(), OpenHarnessCode::MethodNotAllowed, "{method} {path}");
             assert!(reply.header("allow").is_some(), "{method} {path}");
         }
-        let length = |reply: &Reply| reply.header("content-length").map(str::to_owned);
+        let length = |reply: &HttpReply| reply.header("content-length").map(str::to_owned);
         let whole = ask(&daemon, plain(&daemon, "GET", path)).await;
         let head = ask(&daemon, plain(&daemon, "HEAD", path)).await;
         assert_eq!((head.status, &*head.body), (200, ""), "{path}");
@@ -175,7 +177,7 @@ async fn what_is_no_http_is_closed_and_hurts_nobody() {
         "G",
         "",
     ] {
-        let mut client = Client::of(&daemon).await;
+        let mut client = HttpClient::of(&daemon).await;
         client.send(text).await;
         let all = client.rest().await;
         assert!(all.is_empty() || all.starts_with("HTTP/1.1 400 "), "{text:?}: {all}");
@@ -188,7 +190,7 @@ async fn what_is_no_http_is_closed_and_hurts_nobody() {
 }
 
 /// Sends a text byte by byte until it is all sent or nobody takes it; tells what came back.
-async fn drip(client: &mut Client, text: &str) -> String {
+async fn drip(client: &mut HttpClient, text: &str) -> String {
     for byte in text.bytes() {
         if !client.send_raw(&[byte]).await {
             break;
@@ -203,9 +205,9 @@ async fn a_head_that_comes_byte_by_byte_is_not_waited_for() {
     let daemon = hasty().await;
     // Far more bytes than come in time; others are served meanwhile.
     let endless = format!("{}x-{}", plain(&daemon, "GET", "/health").trim_end(), "y".repeat(200));
-    let mut clients: Vec<Client> = Vec::new();
+    let mut clients: Vec<HttpClient> = Vec::new();
     for _ in 0..20 {
-        clients.push(Client::of(&daemon).await);
+        clients.push(HttpClient::of(&daemon).await);
     }
     let all = clients.iter_mut().map(|client| drip(client, &endless));
     let mut all: Vec<_> = all.map(Box::pin).collect();
@@ -226,7 +228,7 @@ async fn a_body_that_comes_byte_by_byte_does_not_run() {
     let body = intent("r1", "desk", &"help ".repeat(100));
     let request = post(&daemon, &body);
     let (head, body) = request.split_at(request.len() - body.len());
-    let mut client = Client::of(&daemon).await;
+    let mut client = HttpClient::of(&daemon).await;
     client.send(head).await;
     let said = drip(&mut client, body).await;
     assert!(said.starts_with("HTTP/1.1 400 "), "{said}");
@@ -245,7 +247,7 @@ async fn a_head_has_a_size_and_no_more() {
     assert_eq!(sized(1 << 15).len(), 1 << 15);
     assert_eq!(ask(&daemon, sized(32 << 10)).await.status, 200);
     for size in [(32 << 10) + 1, 60 << 10] {
-        let mut client = Client::of(&daemon).await;
+        let mut client = HttpClient::of(&daemon).await;
         client.send(sized(size)).await;
         let reply = client.reply().await;
         let code = reply.message().response.error.unwrap().known();
@@ -255,7 +257,7 @@ async fn a_head_has_a_size_and_no_more() {
     // The target counts, and what is far too large is not read to its end.
     let long = plain(&daemon, "GET", &format!("/{}", "y".repeat(40 << 10)));
     assert_eq!(ask(&daemon, long).await.status, 431);
-    let mut client = Client::of(&daemon).await;
+    let mut client = HttpClient::of(&daemon).await;
     client.send_raw(sized(1 << 20).as_bytes()).await;
     let said = client.rest().await;
     assert!(said.is_empty() || said.starts_with("HTTP/1.1 431 "), "{said}");
@@ -268,7 +270,7 @@ async fn a_head_has_a_size_and_no_more() {
 #[tokio::test]
 async fn unfinished_bodies_count_among_the_bytes_in_flight() {
     let limit = 256 << 10;
-    let daemon = Daemon::with(|config, dir| {
+    let daemon = TestDaemon::with(|config, dir| {
         on(config, dir);
         config.limits.in_flight = limit;
         config.limits.frame_deadline = Duration::from_secs(2);
@@ -280,7 +282,7 @@ async fn unfinished_bodies_count_among_the_bytes_in_flight() {
     );
     let mut clients = Vec::new();
     for _ in 0..6 {
-        let mut client = Client::of(&daemon).await;
+        let mut client = HttpClient::of(&daemon).await;
         client.send(&head).await;
         client.send(" ".repeat(200 << 10)).await;
         clients.push(client);

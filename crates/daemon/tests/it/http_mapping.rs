@@ -10,10 +10,10 @@ use proptest::strategy::{Strategy, ValueTree as _};
 use proptest::test_runner::TestRunner;
 
 use crate::http_approvals::Device;
-use crate::http_client::{ask, intent, post};
 use crate::http_repeats::scripted;
 use crate::shell::{Shell, at, text};
-use crate::support::Daemon;
+use bridle_test_support::daemon::TestDaemon;
+use bridle_test_support::http_client::{ask, intent, post};
 
 /// Prompts that are tried.
 const CASES: usize = 48;
@@ -66,7 +66,7 @@ async fn event(shell: &mut Shell, key: &str) -> Value {
 
 #[tokio::test]
 async fn a_prompt_over_http_is_a_prompt_in_frames_and_its_answer_the_same() {
-    let daemon = Daemon::with(scripted(RULES)).await;
+    let daemon = TestDaemon::with(scripted(RULES)).await;
     let device = Device::new(&daemon, &[TokenScope::Talk]);
     let mut shell = Shell::attach(&daemon, ":session \"desk\" :client \"w\"").await;
     for (id, prompt) in drawn().into_iter().enumerate() {
@@ -91,7 +91,7 @@ async fn a_prompt_over_http_is_a_prompt_in_frames_and_its_answer_the_same() {
 
 #[tokio::test]
 async fn what_frames_said_is_the_history_of_who_comes_over_http() {
-    let daemon = Daemon::with(scripted(RULES)).await;
+    let daemon = TestDaemon::with(scripted(RULES)).await;
     let device = Device::new(&daemon, &[TokenScope::Talk]);
     let mut shell = Shell::attach(&daemon, ":session \"desk\" :client \"w\"").await;
     for (id, prompt) in drawn().into_iter().enumerate().take(CASES / 4) {
@@ -111,12 +111,12 @@ async fn what_frames_said_is_the_history_of_who_comes_over_http() {
 
 #[tokio::test]
 async fn the_session_of_another_owner_is_as_if_it_were_not_there() {
-    let daemon = Daemon::with(scripted(RULES)).await;
+    let daemon = TestDaemon::with(scripted(RULES)).await;
     let mut owner = Shell::attach(&daemon, ":session \"desk\" :client \"w\"").await;
     let mine = owner.ask(1, ":payload (:sensor :user-prompt :text \"say mine\")").await;
     assert_eq!(text(&mine, "payload text"), "heard: say mine");
     // Without a token: a program of this user, which is less than the owner.
-    let name_of = |reply: &crate::http_client::Reply| {
+    let name_of = |reply: &bridle_test_support::http_client::HttpReply| {
         let message = reply.message();
         let name = message.response.action_directives[0].directive_id().unwrap().clone();
         name.as_str().to_owned()

@@ -2,14 +2,14 @@
 
 use bridle_wire::openharness::OpenHarnessCode;
 
-use crate::http_client::{Reply, ask, intent, on, raw_post};
-use crate::support::Daemon;
+use bridle_test_support::daemon::TestDaemon;
+use bridle_test_support::http_client::{HttpReply, ask, intent, on, raw_post};
 
 const APP: &str = "https://app.example.org";
 
 /// A daemon that lets one page in.
-async fn serving_a_page() -> Daemon {
-    Daemon::with(|config, dir| {
+async fn serving_a_page() -> TestDaemon {
+    TestDaemon::with(|config, dir| {
         on(config, dir);
         config.http_origins = [APP, "http://localhost:3000"].map(|it| it.parse().unwrap()).into();
     })
@@ -17,7 +17,7 @@ async fn serving_a_page() -> Daemon {
 }
 
 /// What a browser asks before it sends a POST of a page.
-async fn preflight(daemon: &Daemon, path: &str, origin: &str, more: &str) -> Reply {
+async fn preflight(daemon: &TestDaemon, path: &str, origin: &str, more: &str) -> HttpReply {
     let host = daemon.bound.http.unwrap();
     let request = format!(
         "OPTIONS {path} HTTP/1.1\r\nhost: {host}\r\norigin: {origin}\r\n\
@@ -27,13 +27,13 @@ async fn preflight(daemon: &Daemon, path: &str, origin: &str, more: &str) -> Rep
     ask(daemon, request).await
 }
 
-async fn post(daemon: &Daemon, origin: &str) -> Reply {
+async fn post(daemon: &TestDaemon, origin: &str) -> HttpReply {
     let headers = format!("content-type: application/json\r\norigin: {origin}\r\n");
     ask(daemon, raw_post(daemon, &headers, &intent("r1", "desk", "help"))).await
 }
 
 /// Fails unless a browser shows the answer to a page of `origin`.
-fn assert_readable(reply: &Reply, origin: &str) {
+fn assert_readable(reply: &HttpReply, origin: &str) {
     assert_eq!(reply.header("access-control-allow-origin"), Some(origin), "{reply:?}");
     assert_eq!(reply.header("vary"), Some("origin"), "{reply:?}");
     assert_eq!(reply.header("access-control-allow-credentials"), None, "{reply:?}");
@@ -122,7 +122,7 @@ async fn a_page_that_nobody_named_gets_nothing() {
 
 #[tokio::test]
 async fn without_the_setting_there_are_no_pages_of_others() {
-    let daemon = crate::http_client::serving().await;
+    let daemon = bridle_test_support::http_client::serving().await;
     let reply = preflight(&daemon, "/v1/openharness", APP, "").await;
     assert_eq!(reply.code(), OpenHarnessCode::Forbidden);
     // Its own page needs no leave, and gets it if it asks.

@@ -5,12 +5,12 @@ use bridle_daemon::tokens::{TokenOwner, TokenRegistry, TokenScope};
 use bridle_wire::openharness::pairing::PairGranted;
 use bridle_wire::openharness::{MessageLimits, OpenHarnessCode, read};
 
-use crate::http_client::{Reply, ask, intent, raw_post, serving};
-use crate::support::Daemon;
+use bridle_test_support::daemon::TestDaemon;
+use bridle_test_support::http_client::{HttpReply, ask, intent, raw_post, serving};
 
 const JSON: &str = "content-type: application/json\r\n";
 
-fn issue(daemon: &Daemon, scope: TokenScope) -> PairingCode {
+fn issue(daemon: &TestDaemon, scope: TokenScope) -> PairingCode {
     let state = daemon.dir.path().join("state");
     let code = PairingCode::from_system().unwrap();
     let scopes = [scope].into_iter().collect();
@@ -26,7 +26,7 @@ fn issue(daemon: &Daemon, scope: TokenScope) -> PairingCode {
     code
 }
 
-async fn pair(daemon: &Daemon, headers: &str, body: &str) -> Reply {
+async fn pair(daemon: &TestDaemon, headers: &str, body: &str) -> HttpReply {
     ask(daemon, &raw_post(daemon, headers, body).replacen("/v1/openharness", "/v1/pair", 1)).await
 }
 

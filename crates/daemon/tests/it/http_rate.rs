@@ -5,15 +5,15 @@ use bridle_daemon::{EventRate, HttpRates};
 use bridle_wire::openharness::discovery::DiscoveryDocument;
 use bridle_wire::openharness::{MessageLimits, OpenHarnessCode, read};
 
-use crate::http_client::{Reply, ask, get, intent, on, post, raw_post, serving};
-use crate::support::Daemon;
+use bridle_test_support::daemon::TestDaemon;
+use bridle_test_support::http_client::{HttpReply, ask, get, intent, on, post, raw_post, serving};
 
 /// Requests after which a bucket of five that fills once a second must have been empty, whatever
 /// this machine does meanwhile.
 const MANY: usize = 500;
 
-async fn limited() -> Daemon {
-    Daemon::with(|config, dir| {
+async fn limited() -> TestDaemon {
+    TestDaemon::with(|config, dir| {
         on(config, dir);
         let rate = EventRate { per_second: 1, burst: 5 };
         config.http_rates = HttpRates { remote: None, local: Some(rate) };
@@ -21,20 +21,20 @@ async fn limited() -> Daemon {
     .await
 }
 
-fn token(daemon: &Daemon) -> String {
+fn token(daemon: &TestDaemon) -> String {
     let tokens = TokenRegistry::load(&daemon.dir.path().join("state")).unwrap();
     let scopes = [TokenScope::Talk].into_iter().collect();
     let new = NewToken { name: "".into(), owner: TokenOwner::this_user(), scopes, expires: None };
     tokens.create(new, &TokenSeed::from_system().unwrap(), 1).unwrap().reveal().to_owned()
 }
 
-async fn with_token(daemon: &Daemon, token: &str, id: &str) -> Reply {
+async fn with_token(daemon: &TestDaemon, token: &str, id: &str) -> HttpReply {
     let headers = format!("content-type: application/json\r\nauthorization: Bearer {token}\r\n");
     ask(daemon, &raw_post(daemon, &headers, &intent(id, id, "help"))).await
 }
 
 /// Asks until it is too often; the reply that says so.
-async fn until_limited(daemon: &Daemon, token: &str) -> Reply {
+async fn until_limited(daemon: &TestDaemon, token: &str) -> HttpReply {
     for n in 0..MANY {
         let reply = with_token(daemon, token, &format!("r{n}")).await;
         if reply.status == 429 {
@@ -45,7 +45,7 @@ async fn until_limited(daemon: &Daemon, token: &str) -> Reply {
 }
 
 /// Whether the metrics say that something was refused.
-async fn is_counted(daemon: &Daemon, whose: &str) -> bool {
+async fn is_counted(daemon: &TestDaemon, whose: &str) -> bool {
     let metrics = get(daemon, "/metrics").await;
     assert_eq!(metrics.status, 200, "{metrics:?}");
     metrics.body.contains(&format!("bridle_http_limited_total{{whose=\"{whose}\"}} "))
@@ -100,7 +100,7 @@ async fn what_holds_is_said() {
     assert_eq!(document.limits.requests_per_second, Some(1));
     assert_eq!(document.limits.request_burst, Some(5));
     daemon.stop().await.unwrap();
-    let daemon = Daemon::with(|config, dir| {
+    let daemon = TestDaemon::with(|config, dir| {
         on(config, dir);
         config.http_rates.local = None;
     })

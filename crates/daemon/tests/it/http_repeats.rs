@@ -6,9 +6,9 @@ use bridle_daemon::DaemonConfig;
 use bridle_daemon::config::ThinkerChoice;
 use bridle_wire::openharness::OpenHarnessCode;
 
-use crate::http_client::{ask, intent, on, post, serving};
 use crate::shell::{Shell, at, prompt};
-use crate::support::Daemon;
+use bridle_test_support::daemon::TestDaemon;
+use bridle_test_support::http_client::{ask, intent, on, post, serving};
 
 /// Turns on HTTP and a script that counts by what it notes.
 pub(crate) fn scripted(text: &'static str) -> impl Fn(&mut DaemonConfig, &Path) {
@@ -36,7 +36,7 @@ async fn the_same_request_gets_the_same_answer_also_after_a_restart() {
     let before = ask(&daemon, &post(&daemon, &intent("r1", "desk", "status"))).await;
     let (task, dir) = daemon.begin_stop();
     task.await.unwrap().unwrap();
-    let daemon = Daemon::again(dir, on).await;
+    let daemon = TestDaemon::again(dir, on).await;
     let after = ask(&daemon, &post(&daemon, &intent("r1", "desk", "status"))).await;
     assert_eq!(after.body, before.body);
     assert_eq!(after.header("idempotency-replayed"), Some("true"));
@@ -57,7 +57,7 @@ async fn an_id_is_not_used_again_for_another_session() {
 #[tokio::test]
 async fn eight_copies_at_once_run_once() {
     let rules = "(rule :when \"slow\" :delay 100 :once t :say \"done\")\n(default :say \"twice\")";
-    let daemon = Daemon::with(scripted(rules)).await;
+    let daemon = TestDaemon::with(scripted(rules)).await;
     let request = post(&daemon, &intent("r1", "desk", "slow"));
     let ask = || ask(&daemon, &request);
     let replies = tokio::join!(ask(), ask(), ask(), ask(), ask(), ask(), ask(), ask());
@@ -74,7 +74,7 @@ async fn eight_copies_at_once_run_once() {
 async fn an_answer_that_says_later_is_not_kept() {
     let rules =
         "(rule :when \"try\" :once t :error \"not now\" :retryable t)\n(default :say \"ok\")";
-    let daemon = Daemon::with(scripted(rules)).await;
+    let daemon = TestDaemon::with(scripted(rules)).await;
     let request = post(&daemon, &intent("r1", "desk", "try"));
     let first = ask(&daemon, &request).await;
     assert_eq!(first.code(), OpenHarnessCode::UpstreamError);
@@ -88,7 +88,7 @@ async fn an_answer_that_says_later_is_not_kept() {
 #[tokio::test]
 async fn what_found_no_room_was_not_taken() {
     let rules = "(rule :when \"slow\" :delay 600000 :say \"done\")\n(default :say \"ok\")";
-    let daemon = Daemon::with(|config, dir| {
+    let daemon = TestDaemon::with(|config, dir| {
         scripted(rules)(config, dir);
         config.unix = Some(dir.join("socket"));
     })
@@ -113,7 +113,7 @@ async fn what_found_no_room_was_not_taken() {
 #[tokio::test]
 async fn who_waits_less_than_it_takes_is_told() {
     let rules = "(rule :when \"slow\" :delay 300 :say \"done\")";
-    let daemon = Daemon::with(scripted(rules)).await;
+    let daemon = TestDaemon::with(scripted(rules)).await;
     let body = |wait: u64| {
         let hint =
             format!(r#""extensions":{{"dev.bridle":{{"timeout_ms":{wait}}}}},"user_intent""#);

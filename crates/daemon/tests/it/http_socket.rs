@@ -7,7 +7,8 @@ use bridle_history::RecordHistory;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::UnixStream;
 
-use crate::support::{Daemon, python_of_another_user};
+use bridle_test_support::daemon::TestDaemon;
+use bridle_test_support::other_user::python_of_another_user;
 
 const BODY: &str = r#"{"protocol_version":"1.0.0","request_id":"r1","request":{"context":{"session_id":"desk","user_intent":"help"}}}"#;
 
@@ -32,8 +33,8 @@ fn request(more: &str) -> String {
     )
 }
 
-async fn with_socket() -> Daemon {
-    Daemon::with(|config, dir| config.http_unix = Some(dir.join("h.http"))).await
+async fn with_socket() -> TestDaemon {
+    TestDaemon::with(|config, dir| config.http_unix = Some(dir.join("h.http"))).await
 }
 
 async fn ask(socket: &Path, more: &str) -> String {

@@ -7,10 +7,10 @@ use bridle_daemon::upkeep::forget::{ForgetTarget, forget};
 use bridle_record::{RecordFilter, RecordNumber, RecordReader};
 use bridle_wire::openharness::{Json, OpenHarnessCode, OpenHarnessEvent, ResponseMessage};
 
-use crate::http_client::{Client, ask, intent, post, raw_post, serving};
 use crate::http_repeats::scripted;
-use crate::http_valid;
-use crate::support::Daemon;
+use bridle_test_support::daemon::TestDaemon;
+use bridle_test_support::http_client::{HttpClient, ask, intent, post, raw_post, serving};
+use bridle_test_support::valid_response;
 
 const RULES: &str = "(rule :when \"talk\" :stream (\"one \" \"two\") :pace 150 :say \"one two\")\n\
                      (rule :when \"fail\" :stream (\"one\") :pace 150 :error \"no\")\n\
@@ -26,14 +26,14 @@ fn streamed(id: &str, text: &str) -> String {
 }
 
 /// Reads a stream to its end: every event, checked by its shape.
-async fn events(daemon: &Daemon, headers: &str, body: &str) -> Vec<OpenHarnessEvent> {
-    let mut client = Client::of(daemon).await;
+async fn events(daemon: &TestDaemon, headers: &str, body: &str) -> Vec<OpenHarnessEvent> {
+    let mut client = HttpClient::of(daemon).await;
     client.send(&raw_post(daemon, headers, body)).await;
     let head = client.head().await;
     assert!(head.starts_with("HTTP/1.1 200 "), "{head}");
     assert!(head.contains("content-type: text/event-stream\r\n"), "{head}");
-    let body = http_valid::unchunked(client.rest().await.as_bytes()).0;
-    http_valid::events(str::from_utf8(&body).unwrap())
+    let body = valid_response::unchunked(client.rest().await.as_bytes()).0;
+    valid_response::events(str::from_utf8(&body).unwrap())
 }
 
 fn names(events: &[OpenHarnessEvent]) -> Vec<&str> {
@@ -61,7 +61,7 @@ fn folded(events: &[OpenHarnessEvent]) -> (String, Option<Json>) {
 
 #[tokio::test]
 async fn a_stream_begins_with_open_and_ends_with_the_answer() {
-    let daemon = Daemon::with(scripted(RULES)).await;
+    let daemon = TestDaemon::with(scripted(RULES)).await;
     let body = streamed("r1", "talk");
     let events = events(&daemon, ACCEPT, &body).await;
     assert!(events.iter().enumerate().all(|(idx, event)| event.seq() == idx as u64));
@@ -81,7 +81,7 @@ async fn a_stream_begins_with_open_and_ends_with_the_answer() {
 
 #[tokio::test]
 async fn an_error_ends_a_stream_with_nothing_to_carry_out() {
-    let daemon = Daemon::with(scripted(RULES)).await;
+    let daemon = TestDaemon::with(scripted(RULES)).await;
     let events = events(&daemon, ACCEPT, &streamed("r1", "fail")).await;
     assert!(!names(&events).contains(&"directive.done"), "{events:?}");
     let message = last(&events);
@@ -95,19 +95,19 @@ async fn an_error_ends_a_stream_with_nothing_to_carry_out() {
 
 #[tokio::test]
 async fn a_stream_is_taken_up_again_also_after_a_restart() {
-    let daemon = Daemon::with(|config, dir| {
+    let daemon = TestDaemon::with(|config, dir| {
         scripted(RULES)(config, dir);
         config.limits.shutdown_grace = Duration::from_millis(20);
     })
     .await;
     let body = streamed("r1", "slow");
-    let mut client = Client::of(&daemon).await;
+    let mut client = HttpClient::of(&daemon).await;
     client.send(&raw_post(&daemon, ACCEPT, &body)).await;
     client.head().await;
     let (task, dir) = daemon.begin_stop();
     task.await.unwrap().unwrap();
     client.rest().await;
-    let daemon = Daemon::again(dir, scripted(RULES)).await;
+    let daemon = TestDaemon::again(dir, scripted(RULES)).await;
     let again = format!("{ACCEPT}last-event-id: 0\r\n");
     let events = events(&daemon, &again, &body).await;
     assert_eq!(events[0].seq(), 1);
@@ -120,7 +120,7 @@ async fn a_stream_is_taken_up_again_also_after_a_restart() {
 
 #[tokio::test]
 async fn a_stream_goes_on_with_the_same_numbers_and_data() {
-    let daemon = Daemon::with(scripted(RULES)).await;
+    let daemon = TestDaemon::with(scripted(RULES)).await;
     for (id, said) in [("r1", "talk"), ("r2", "fail"), ("r3", "slow")] {
         let body = streamed(id, said);
         let whole = events(&daemon, ACCEPT, &body).await;
@@ -140,7 +140,7 @@ async fn a_stream_goes_on_with_the_same_numbers_and_data() {
     let talk = events(&daemon, ACCEPT, &streamed("r1", "talk")).await;
     let (task, dir) = daemon.begin_stop();
     task.await.unwrap().unwrap();
-    let daemon = Daemon::again(dir, scripted(RULES)).await;
+    let daemon = TestDaemon::again(dir, scripted(RULES)).await;
     let text = |events: &[OpenHarnessEvent]| {
         events.iter().map(OpenHarnessEvent::to_sse).collect::<Vec<_>>()
     };
@@ -160,7 +160,7 @@ async fn a_stream_goes_on_with_the_same_numbers_and_data() {
 
 #[tokio::test]
 async fn a_stream_whose_answer_was_compacted_ends_and_says_so() {
-    let daemon = Daemon::with(scripted(RULES)).await;
+    let daemon = TestDaemon::with(scripted(RULES)).await;
     let body = streamed("r1", "slow");
     events(&daemon, ACCEPT, &body).await;
     let (task, dir) = daemon.begin_stop();
@@ -170,7 +170,7 @@ async fn a_stream_whose_answer_was_compacted_ends_and_says_so() {
     let said = RecordReader::open(&state).unwrap().records(RecordNumber(0), &filter, 9).unwrap();
     forget(&state, &ForgetTarget::Record(said[0].number.0), 1).unwrap();
     assert!(compact(&state, 1).unwrap().records > 0);
-    let daemon = Daemon::again(dir, scripted(RULES)).await;
+    let daemon = TestDaemon::again(dir, scripted(RULES)).await;
     for seen in [0, 1] {
         let again = format!("{ACCEPT}last-event-id: {seen}\r\n");
         let rest = events(&daemon, &again, &body).await;
@@ -208,9 +208,9 @@ async fn a_stream_is_for_who_asks_in_both_places() {
 
 #[tokio::test]
 async fn who_leaves_a_stream_does_not_end_the_run() {
-    let daemon = Daemon::with(scripted(RULES)).await;
+    let daemon = TestDaemon::with(scripted(RULES)).await;
     let body = streamed("r1", "talk");
-    let mut client = Client::of(&daemon).await;
+    let mut client = HttpClient::of(&daemon).await;
     client.send(&raw_post(&daemon, ACCEPT, &body)).await;
     client.head().await;
     drop(client);

@@ -3,11 +3,13 @@
 use bridle_daemon::tokens::{NewToken, TokenOwner, TokenRegistry, TokenScope, TokenSeed};
 use bridle_wire::openharness::OpenHarnessCode;
 
-use crate::http_client::{Reply, ask, intent, raw_post, serving};
-use crate::support::{Daemon, guard, python_of_another_user};
+use bridle_test_support::daemon::TestDaemon;
+use bridle_test_support::hang_guard::guard;
+use bridle_test_support::http_client::{HttpReply, ask, intent, raw_post, serving};
+use bridle_test_support::other_user::python_of_another_user;
 
 /// Makes a token of this user's in the state of a running daemon.
-fn token(daemon: &Daemon, scope: TokenScope, expires: Option<i64>) -> String {
+fn token(daemon: &TestDaemon, scope: TokenScope, expires: Option<i64>) -> String {
     let tokens = TokenRegistry::load(&daemon.dir.path().join("state")).unwrap();
     let scopes = [scope].into_iter().collect();
     let new = NewToken { name: "test".into(), owner: TokenOwner::this_user(), scopes, expires };
@@ -15,7 +17,7 @@ fn token(daemon: &Daemon, scope: TokenScope, expires: Option<i64>) -> String {
     made.reveal().to_owned()
 }
 
-async fn ask_with(daemon: &Daemon, credential: &str, id: &str) -> Reply {
+async fn ask_with(daemon: &TestDaemon, credential: &str, id: &str) -> HttpReply {
     let headers = format!("content-type: application/json\r\nauthorization: {credential}\r\n");
     ask(daemon, &raw_post(daemon, &headers, &intent(id, "private", "help"))).await
 }

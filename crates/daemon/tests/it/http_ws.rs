@@ -6,11 +6,13 @@ use bridle_daemon::tokens::{NewToken, TokenOwner, TokenRegistry, TokenScope, Tok
 use bridle_wire::openharness::ids::RequestId;
 use bridle_wire::openharness::{OpenHarnessCode, OpenHarnessEvent};
 
-use crate::http_client::{intent, on, serving};
 use crate::http_repeats::scripted;
-use crate::support::{Daemon, guard};
-use crate::ws_client::{
-    BINARY, CLOSE, Closed, PING, PONG, PROTOCOL, Shell, TEXT, UPGRADE, VERSION, code, frame, last,
+use bridle_test_support::daemon::TestDaemon;
+use bridle_test_support::hang_guard::guard;
+use bridle_test_support::http_client::{intent, on, serving};
+use bridle_test_support::websocket_client::{
+    BINARY, CLOSE, PING, PONG, PROTOCOL, TEXT, UPGRADE, VERSION, WebSocketClient, WebSocketClosed,
+    code, frame, last,
 };
 
 const RULES: &str = "(rule :when \"talk\" :stream (\"one \" \"two\") :pace 150 :say \"one two\")\n\
@@ -19,8 +21,8 @@ const RULES: &str = "(rule :when \"talk\" :stream (\"one \" \"two\") :pace 150 :
 
 #[tokio::test]
 async fn a_request_is_answered_with_the_events_of_a_stream() {
-    let daemon = Daemon::with(scripted(RULES)).await;
-    let mut shell = Shell::open(&daemon).await;
+    let daemon = TestDaemon::with(scripted(RULES)).await;
+    let mut shell = WebSocketClient::open(&daemon).await;
     shell.ask("r1", "desk", "talk").await;
     let events = shell.answer().await;
     assert!(events.iter().enumerate().all(|(idx, event)| event.seq() == idx as u64), "{events:?}");
@@ -31,15 +33,15 @@ async fn a_request_is_answered_with_the_events_of_a_stream() {
     // The same request again, here and over HTTP, is the same answer.
     shell.ask("r1", "desk", "talk").await;
     assert_eq!(shell.message().await, message);
-    let posted = crate::http_client::post(&daemon, &intent("r1", "desk", "talk"));
-    assert_eq!(crate::http_client::ask(&daemon, &posted).await.message(), message);
+    let posted = bridle_test_support::http_client::post(&daemon, &intent("r1", "desk", "talk"));
+    assert_eq!(bridle_test_support::http_client::ask(&daemon, &posted).await.message(), message);
     daemon.stop().await.unwrap();
 }
 
 #[tokio::test]
 async fn requests_run_beside_each_other_and_say_whose_answer_it_is() {
-    let daemon = Daemon::with(scripted(RULES)).await;
-    let mut shell = Shell::open(&daemon).await;
+    let daemon = TestDaemon::with(scripted(RULES)).await;
+    let mut shell = WebSocketClient::open(&daemon).await;
     shell.ask("r1", "a", "slow").await;
     shell.ask("r2", "b", "fast").await;
     let mut ended = Vec::new();
@@ -54,8 +56,8 @@ async fn requests_run_beside_each_other_and_say_whose_answer_it_is() {
 
 #[tokio::test]
 async fn one_connection_has_so_much_at_once_and_no_more() {
-    let daemon = Daemon::with(scripted(RULES)).await;
-    let mut shell = Shell::open(&daemon).await;
+    let daemon = TestDaemon::with(scripted(RULES)).await;
+    let mut shell = WebSocketClient::open(&daemon).await;
     for n in 0..100 {
         shell.ask(&format!("r{n}"), &format!("s{n}"), "slow").await;
     }
@@ -75,7 +77,7 @@ async fn one_connection_has_so_much_at_once_and_no_more() {
 async fn the_gate_is_the_same() {
     let daemon = serving().await;
     let check = async |headers: &str, status: u16| {
-        let reply = Shell::of(&daemon, headers).await.err().unwrap();
+        let reply = WebSocketClient::of(&daemon, headers).await.err().unwrap();
         assert_eq!(
             (reply.status, reply.code()),
             (status, OpenHarnessCode::InvalidRequest),
@@ -97,21 +99,21 @@ async fn strangers_stay_outside() {
     let daemon = serving().await;
     let check = async |headers: &str, status: u16| {
         let whole = format!("{UPGRADE}{VERSION}{PROTOCOL}{headers}");
-        let reply = Shell::of(&daemon, &whole).await.err().unwrap();
+        let reply = WebSocketClient::of(&daemon, &whole).await.err().unwrap();
         assert_eq!((reply.status, reply.code().http_status()), (status, status), "{headers}");
     };
     check("origin: http://evil.example\r\n", 403).await;
     check("host: evil.example\r\n", 403).await;
     check("authorization: Bearer bridle_CANARY\r\n", 401).await;
     let several = format!("{UPGRADE}{VERSION}sec-websocket-protocol: chat, openharness.v1\r\n");
-    assert!(Shell::of(&daemon, &several).await.is_ok());
+    assert!(WebSocketClient::of(&daemon, &several).await.is_ok());
     daemon.stop().await.unwrap();
 }
 
 #[tokio::test]
 async fn what_is_broken_is_answered_and_the_connection_lives() {
     let daemon = serving().await;
-    let mut shell = Shell::open(&daemon).await;
+    let mut shell = WebSocketClient::open(&daemon).await;
     for (text, wanted, id) in [
         ("what?", OpenHarnessCode::InvalidRequest, None),
         (
@@ -146,12 +148,12 @@ async fn what_is_no_text_of_a_size_closes() {
         (0x80, b"a continuation of nothing".to_vec(), 1002),
         (TEXT, vec![b'x'; 2 << 20], 1009),
     ] {
-        let mut shell = Shell::open(&daemon).await;
+        let mut shell = WebSocketClient::open(&daemon).await;
         shell.send(kind, &payload).await;
         let closed = shell.end().await;
-        assert_eq!(closed, Closed(Some(code)), "{kind:x}");
+        assert_eq!(closed, WebSocketClosed(Some(code)), "{kind:x}");
     }
-    let mut shell = Shell::open(&daemon).await;
+    let mut shell = WebSocketClient::open(&daemon).await;
     shell.send(PING, b"well?").await;
     assert_eq!(shell.frame().await, Some((PONG, b"well?".to_vec())));
     // A message in frames, with something between them.
@@ -162,15 +164,15 @@ async fn what_is_no_text_of_a_size_closes() {
     shell.send(0x80, two.as_bytes()).await;
     assert_eq!(code(&shell.message().await), None);
     shell.send(CLOSE, &1000_u16.to_be_bytes()).await;
-    assert_eq!(shell.end().await, Closed(Some(1000)));
+    assert_eq!(shell.end().await, WebSocketClosed(Some(1000)));
     daemon.assert_alive().await;
     daemon.stop().await.unwrap();
 }
 
 #[tokio::test]
 async fn a_daemon_that_stops_says_so_after_the_last_answer() {
-    let daemon = Daemon::with(scripted(RULES)).await;
-    let mut shell = Shell::open(&daemon).await;
+    let daemon = TestDaemon::with(scripted(RULES)).await;
+    let mut shell = WebSocketClient::open(&daemon).await;
     shell.ask("r1", "desk", "slow").await;
     assert_eq!(shell.event().await.unwrap().name(), "open");
     let (task, _dir) = daemon.begin_stop();
@@ -179,13 +181,13 @@ async fn a_daemon_that_stops_says_so_after_the_last_answer() {
         matches!(code(&message), None | Some(OpenHarnessCode::EngineOverloaded)),
         "{message:?}"
     );
-    assert_eq!(shell.end().await, Closed(Some(1001)));
+    assert_eq!(shell.end().await, WebSocketClosed(Some(1001)));
     guard(task).await.unwrap().unwrap();
 }
 
 /// A daemon that soon asks for a sign of life.
-async fn impatient() -> Daemon {
-    Daemon::with(|config, dir| {
+async fn impatient() -> TestDaemon {
+    TestDaemon::with(|config, dir| {
         on(config, dir);
         config.limits.frame_deadline = Duration::from_millis(500);
     })
@@ -195,7 +197,7 @@ async fn impatient() -> Daemon {
 #[tokio::test]
 async fn who_says_nothing_is_asked_and_then_left() {
     let daemon = impatient().await;
-    let mut shell = Shell::open(&daemon).await;
+    let mut shell = WebSocketClient::open(&daemon).await;
     let mut kinds = Vec::new();
     let last = loop {
         let (kind, payload) = shell.frame().await.unwrap();
@@ -207,7 +209,7 @@ async fn who_says_nothing_is_asked_and_then_left() {
     assert_eq!(last, [&1001_u16.to_be_bytes()[..], b"nothing was heard"].concat());
     assert!(kinds.len() >= 2 && kinds[0] == PING, "{kinds:x?}");
     // Who answers is let be: its signs of life are enough, for longer than that.
-    let mut shell = Shell::open(&daemon).await;
+    let mut shell = WebSocketClient::open(&daemon).await;
     for _ in 0..4 {
         let (kind, bytes) = shell.frame().await.unwrap();
         assert_eq!(kind, PING);
@@ -226,24 +228,24 @@ async fn a_token_that_is_revoked_ends_its_connections() {
     let token = tokens.create(new, &seed, 1).unwrap();
     let bearer = format!("authorization: Bearer {}\r\n", token.reveal());
     let headers = format!("{UPGRADE}{VERSION}{PROTOCOL}{bearer}");
-    let mut shell = Shell::of(&daemon, &headers).await.unwrap();
+    let mut shell = WebSocketClient::of(&daemon, &headers).await.unwrap();
     shell.ask("r1", "desk", "help").await;
     assert_eq!(code(&shell.message().await), None);
     tokens.revoke(&seed.id()).unwrap();
     shell.ask("r2", "desk", "help").await;
     let closed = shell.end().await;
-    assert_eq!(closed, Closed(Some(1008)));
+    assert_eq!(closed, WebSocketClosed(Some(1008)));
     daemon.stop().await.unwrap();
 }
 
 #[tokio::test]
 async fn who_takes_no_answers_is_closed() {
-    let daemon = Daemon::with(|config, dir| {
+    let daemon = TestDaemon::with(|config, dir| {
         on(config, dir);
         config.limits.write_deadline = Duration::from_millis(200);
     })
     .await;
-    let mut shell = Shell::open(&daemon).await;
+    let mut shell = WebSocketClient::open(&daemon).await;
     let frames = frame(TEXT, br#"{"type":"request","message":1}"#).repeat(1_000);
     // As much as all buffers between us hold, many times.
     let flood = async {

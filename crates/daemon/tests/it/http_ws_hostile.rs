@@ -2,9 +2,12 @@
 
 use std::time::Duration;
 
-use crate::http_client::{intent, on, serving};
-use crate::support::{Daemon, guard};
-use crate::ws_client::{CLOSE, Closed, PING, PONG, Shell, TEXT, code, frame};
+use bridle_test_support::daemon::TestDaemon;
+use bridle_test_support::hang_guard::guard;
+use bridle_test_support::http_client::{intent, on, serving};
+use bridle_test_support::websocket_client::{
+    CLOSE, PING, PONG, TEXT, WebSocketClient, WebSocketClosed, code, frame,
+};
 
 /// The first byte of a frame that is not the last of its message.
 const BEGINS: u8 = 0x01;
@@ -12,8 +15,8 @@ const GOES_ON: u8 = 0x00;
 const ENDS: u8 = 0x80;
 
 /// Sends these bytes on a connection of their own; says how it ends.
-async fn closed(daemon: &Daemon, bytes: &[u8]) -> Closed {
-    let mut shell = Shell::open(daemon).await;
+async fn closed(daemon: &TestDaemon, bytes: &[u8]) -> WebSocketClosed {
+    let mut shell = WebSocketClient::open(daemon).await;
     shell.0.send_raw(bytes).await;
     shell.end().await
 }
@@ -55,7 +58,7 @@ async fn what_the_protocol_forbids_is_closed_with_its_code() {
         ),
     ];
     for (what, bytes, code) in cases {
-        assert_eq!(closed(&daemon, &bytes).await, Closed(Some(code)), "{what}");
+        assert_eq!(closed(&daemon, &bytes).await, WebSocketClosed(Some(code)), "{what}");
     }
     daemon.assert_alive().await;
     daemon.stop().await.unwrap();
@@ -65,10 +68,14 @@ async fn what_the_protocol_forbids_is_closed_with_its_code() {
 async fn text_is_utf8_over_all_its_pieces() {
     let daemon = serving().await;
     for bad in [&b"\xff"[..], b"\xc0\x80", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\xce", b"\xf8"] {
-        assert_eq!(closed(&daemon, &frame(TEXT, bad)).await, Closed(Some(1007)), "{bad:x?}");
+        assert_eq!(
+            closed(&daemon, &frame(TEXT, bad)).await,
+            WebSocketClosed(Some(1007)),
+            "{bad:x?}"
+        );
     }
     // A letter may be cut by the end of a frame, and by a ping.
-    let mut shell = Shell::open(&daemon).await;
+    let mut shell = WebSocketClient::open(&daemon).await;
     let text = intent("r1", "desk", "help \u{3ba}\u{1f600}");
     let text = format!(r#"{{"type":"request","message":{text}}}"#);
     let (last, rest) = text.as_bytes().split_last().unwrap();
@@ -92,18 +99,21 @@ async fn a_close_is_answered_as_it_was_said() {
     let said = |code: u16, why: &[u8]| [&code.to_be_bytes()[..], why].concat();
     for good in [1000, 1001, 1003, 1007, 1011, 3000, 3999, 4000, 4999] {
         let close = frame(CLOSE, &said(good, "bye \u{3ba}".as_bytes()));
-        assert_eq!(closed(&daemon, &close).await, Closed(Some(good)));
+        assert_eq!(closed(&daemon, &close).await, WebSocketClosed(Some(good)));
     }
-    assert_eq!(closed(&daemon, &frame(CLOSE, b"")).await, Closed(None));
+    assert_eq!(closed(&daemon, &frame(CLOSE, b"")).await, WebSocketClosed(None));
     for bad in [0, 1, 999, 1004, 1005, 1006, 1015, 1016, 1100, 2000, 2999, 5000, 65_535] {
         let close = frame(CLOSE, &said(bad, b""));
-        assert_eq!(closed(&daemon, &close).await, Closed(Some(1002)), "{bad}");
+        assert_eq!(closed(&daemon, &close).await, WebSocketClosed(Some(1002)), "{bad}");
     }
-    assert_eq!(closed(&daemon, &frame(CLOSE, b"\x03")).await, Closed(Some(1002)));
-    assert_eq!(closed(&daemon, &frame(CLOSE, &said(1000, b"\xff"))).await, Closed(Some(1007)));
+    assert_eq!(closed(&daemon, &frame(CLOSE, b"\x03")).await, WebSocketClosed(Some(1002)));
+    assert_eq!(
+        closed(&daemon, &frame(CLOSE, &said(1000, b"\xff"))).await,
+        WebSocketClosed(Some(1007))
+    );
     // What comes behind a close is not heard.
     let behind = [frame(CLOSE, &said(1000, b"")), frame(PING, b"still there?")].concat();
-    let mut shell = Shell::open(&daemon).await;
+    let mut shell = WebSocketClient::open(&daemon).await;
     shell.0.send_raw(&behind).await;
     assert_eq!(shell.frame().await, Some((CLOSE, said(1000, b""))));
     assert_eq!(shell.frame().await, None);
@@ -111,8 +121,8 @@ async fn a_close_is_answered_as_it_was_said() {
 }
 
 /// A daemon that does not wait long for the end of a message.
-async fn hasty() -> Daemon {
-    Daemon::with(|config, dir| {
+async fn hasty() -> TestDaemon {
+    TestDaemon::with(|config, dir| {
         on(config, dir);
         config.limits.frame_deadline = Duration::from_millis(300);
     })
@@ -124,10 +134,10 @@ async fn a_message_that_never_ends_is_not_waited_for() {
     let daemon = hasty().await;
     // A header, a frame, a message without their ends.
     for bytes in [vec![0x81], frame(TEXT, &[b' '; 100])[..50].to_vec(), frame(BEGINS, b"{")] {
-        assert_eq!(closed(&daemon, &bytes).await, Closed(Some(1008)), "{bytes:x?}");
+        assert_eq!(closed(&daemon, &bytes).await, WebSocketClosed(Some(1008)), "{bytes:x?}");
     }
     // Nor is one whose pieces come, and signs of life between them.
-    let mut shell = Shell::open(&daemon).await;
+    let mut shell = WebSocketClient::open(&daemon).await;
     shell.send(BEGINS, b"{").await;
     let drip = async {
         loop {
@@ -145,25 +155,25 @@ async fn a_message_that_never_ends_is_not_waited_for() {
 
 #[tokio::test]
 async fn what_comes_counts_among_the_bytes_in_flight() {
-    let daemon = Daemon::with(|config, dir| {
+    let daemon = TestDaemon::with(|config, dir| {
         on(config, dir);
         config.limits.in_flight = 512 << 10;
         config.limits.frame_deadline = Duration::from_secs(2);
     })
     .await;
     let most = frame(TEXT, &[b' '; 600 << 10]);
-    let mut first = Shell::open(&daemon).await;
+    let mut first = WebSocketClient::open(&daemon).await;
     first.0.send_raw(&most[..most.len() - 1]).await;
     // As soon as that is held the daemon is full: health says so, and large messages wait.
-    while crate::http_client::get(&daemon, "/health").await.status != 503 {}
-    let mut second = Shell::open(&daemon).await;
+    while bridle_test_support::http_client::get(&daemon, "/health").await.status != 503 {}
+    let mut second = WebSocketClient::open(&daemon).await;
     let large = frame(TEXT, &[b' '; 32 << 10]);
     second.0.send_raw(&large[..large.len() - 1]).await;
-    assert_eq!(second.end().await, Closed(Some(1013)));
+    assert_eq!(second.end().await, WebSocketClosed(Some(1013)));
     // One that gives up gives its share back.
     drop(first);
-    while crate::http_client::get(&daemon, "/health").await.status != 200 {}
-    let mut third = Shell::open(&daemon).await;
+    while bridle_test_support::http_client::get(&daemon, "/health").await.status != 200 {}
+    let mut third = WebSocketClient::open(&daemon).await;
     third.ask("r1", "desk", "help").await;
     assert_eq!(code(&third.message().await), None);
     daemon.stop().await.unwrap();

@@ -4,10 +4,10 @@ use bridle_wire::openharness::payload::REQUEST_APPROVAL;
 use bridle_wire::openharness::{JsonShape as _, OpenHarnessCode, ResponseMessage};
 
 use crate::http_approvals::{ASKS, Device, eval, tui};
-use crate::http_client::intent;
 use crate::http_repeats::scripted;
-use crate::support::Daemon;
-use crate::ws_client::{Shell, code};
+use bridle_test_support::daemon::TestDaemon;
+use bridle_test_support::http_client::intent;
+use bridle_test_support::websocket_client::{WebSocketClient, code};
 
 const RULES: &str = "(rule :when \"save\" :say \"I will save.\" \
                        :propose ((:target :tui :action :eval :code \"(save)\" :then-think t)))\n\
@@ -43,9 +43,9 @@ fn cancel(id: &str) -> String {
     format!(r#"{{"type":"cancel","request_id":"{id}"}}"#)
 }
 
-async fn connected(daemon: &Daemon) -> Shell {
+async fn connected(daemon: &TestDaemon) -> WebSocketClient {
     let device = Device::usual(daemon);
-    Shell::with(daemon, device.bearer()).await
+    WebSocketClient::with(daemon, device.bearer()).await
 }
 
 fn text(message: &ResponseMessage) -> &str {
@@ -54,7 +54,7 @@ fn text(message: &ResponseMessage) -> &str {
 
 #[tokio::test]
 async fn a_question_is_answered_in_a_frame_and_done_once() {
-    let daemon = Daemon::with(scripted(RULES)).await;
+    let daemon = TestDaemon::with(scripted(RULES)).await;
     let (mut shell, mut tui) = (connected(&daemon).await, tui(&daemon).await);
     shell.request(&says("r1", "save")).await;
     let asked = shell.message().await;
@@ -63,7 +63,7 @@ async fn a_question_is_answered_in_a_frame_and_done_once() {
     let (events, done) = tokio::join!(shell.answer(), eval(&mut tui));
     assert_eq!(done, "(save)");
     assert_eq!(events[0].name(), "open");
-    let saved = crate::ws_client::last(&events).clone();
+    let saved = bridle_test_support::websocket_client::last(&events).clone();
     assert_eq!(text(&saved), "Saved.");
     // The same results again are told the same; what they are of is said with every event.
     shell.say(&yes).await;
@@ -82,7 +82,7 @@ async fn a_question_is_answered_in_a_frame_and_done_once() {
 
 #[tokio::test]
 async fn results_of_what_was_asked_elsewhere_are_refused() {
-    let daemon = Daemon::with(scripted(RULES)).await;
+    let daemon = TestDaemon::with(scripted(RULES)).await;
     let (mut shell, _tui) = (connected(&daemon).await, tui(&daemon).await);
     shell.request(&says("r1", "save")).await;
     let asked = shell.message().await;
@@ -101,7 +101,7 @@ async fn results_of_what_was_asked_elsewhere_are_refused() {
 
 #[tokio::test]
 async fn a_run_is_called_off_in_a_frame() {
-    let daemon = Daemon::with(scripted(RULES)).await;
+    let daemon = TestDaemon::with(scripted(RULES)).await;
     let mut shell = connected(&daemon).await;
     shell.request(&says("r1", "wait")).await;
     assert_eq!(shell.event().await.unwrap().name(), "open");
@@ -121,7 +121,7 @@ async fn a_run_is_called_off_in_a_frame() {
 
 #[tokio::test]
 async fn what_goes_on_after_a_yes_is_called_off_by_the_same_name() {
-    let daemon = Daemon::with(scripted(RULES)).await;
+    let daemon = TestDaemon::with(scripted(RULES)).await;
     let (mut shell, mut tui) = (connected(&daemon).await, tui(&daemon).await);
     shell.request(&says("r1", "brood")).await;
     let asked = shell.message().await;
@@ -135,9 +135,9 @@ async fn what_goes_on_after_a_yes_is_called_off_by_the_same_name() {
 
 #[tokio::test]
 async fn the_same_after_a_restart() {
-    let daemon = Daemon::with(scripted(RULES)).await;
+    let daemon = TestDaemon::with(scripted(RULES)).await;
     let device = Device::usual(&daemon);
-    let mut shell = Shell::with(&daemon, device.bearer()).await;
+    let mut shell = WebSocketClient::with(&daemon, device.bearer()).await;
     let mut other = tui(&daemon).await;
     shell.request(&says("r1", "brood")).await;
     let asked = shell.message().await;
@@ -147,8 +147,8 @@ async fn the_same_after_a_restart() {
     drop((shell, other));
     let (end, dir) = daemon.begin_stop();
     end.await.unwrap().unwrap();
-    let daemon = Daemon::again(dir, scripted(RULES)).await;
-    let mut shell = Shell::with(&daemon, device.bearer()).await;
+    let daemon = TestDaemon::again(dir, scripted(RULES)).await;
+    let mut shell = WebSocketClient::with(&daemon, device.bearer()).await;
     shell.say(&cancel("r1")).await;
     assert!(shell.next().await.unwrap().is_none());
     // Another connection learns where it was asked by asking again; then it finds the end.
@@ -161,7 +161,7 @@ async fn the_same_after_a_restart() {
 
 #[tokio::test]
 async fn a_question_that_is_called_off_is_no_longer_asked() {
-    let daemon = Daemon::with(scripted(RULES)).await;
+    let daemon = TestDaemon::with(scripted(RULES)).await;
     let (mut shell, _tui) = (connected(&daemon).await, tui(&daemon).await);
     shell.request(&says("r1", "save")).await;
     let asked = shell.message().await;

@@ -2,11 +2,13 @@
 
 use std::time::Duration;
 
-use crate::support::{CHECK, Daemon, HEALTHY, assert_error, frame, guard};
+use bridle_test_support::daemon::TestDaemon;
+use bridle_test_support::frame_client::{CHECK, HEALTHY, assert_error, frame};
+use bridle_test_support::hang_guard::guard;
 
 #[tokio::test]
 async fn one_connection_too_many() {
-    let daemon = Daemon::with(|config, _| config.limits.connections = 2).await;
+    let daemon = TestDaemon::with(|config, _| config.limits.connections = 2).await;
     let mut first = daemon.peer().await;
     let second = daemon.peer().await;
     for _ in 0..3 {
@@ -30,7 +32,7 @@ async fn one_connection_too_many() {
 
 #[tokio::test]
 async fn frames_over_the_limit_are_skipped() {
-    let daemon = Daemon::with(|config, _| config.limits.frame = 2000).await;
+    let daemon = TestDaemon::with(|config, _| config.limits.frame = 2000).await;
     let mut peer = daemon.peer().await;
     let message = format!("(:type :LOG :payload (:text \"{}\"))", "x".repeat(3000));
     assert_error(&peer.ask(&message).await, "frame-too-large");
@@ -39,7 +41,7 @@ async fn frames_over_the_limit_are_skipped() {
 
 #[tokio::test]
 async fn a_peer_that_does_not_read_is_closed_and_counted() {
-    let daemon = Daemon::with(|config, _| {
+    let daemon = TestDaemon::with(|config, _| {
         config.limits.output = 64 << 10;
         config.limits.write_deadline = Duration::from_millis(300);
     })
@@ -60,7 +62,7 @@ async fn a_peer_that_does_not_read_is_closed_and_counted() {
 
 #[tokio::test]
 async fn the_output_of_one_connection_is_bounded() {
-    let daemon = Daemon::with(|config, _| config.limits.output = 16 << 10).await;
+    let daemon = TestDaemon::with(|config, _| config.limits.output = 16 << 10).await;
     // Detailed answers are a hundred times as long as the question.
     let n = 2000;
     let ask = frame("(:type :health-check :detail t)").repeat(n);
@@ -87,7 +89,7 @@ async fn the_output_of_one_connection_is_bounded() {
 
 #[tokio::test]
 async fn over_the_common_limit_small_messages_still_work_and_large_ones_wait() {
-    let daemon = Daemon::with(|config, _| {
+    let daemon = TestDaemon::with(|config, _| {
         config.limits.in_flight = 1 << 20;
         config.limits.frame_deadline = Duration::from_secs(60);
     })
@@ -118,7 +120,7 @@ async fn over_the_common_limit_small_messages_still_work_and_large_ones_wait() {
 
 #[tokio::test]
 async fn a_frame_that_waits_too_long_for_the_common_limit_is_told_so() {
-    let daemon = Daemon::with(|config, _| {
+    let daemon = TestDaemon::with(|config, _| {
         config.limits.in_flight = 256 << 10;
         config.limits.frame_deadline = Duration::from_secs(2);
     })
@@ -145,7 +147,7 @@ async fn a_frame_that_waits_too_long_for_the_common_limit_is_told_so() {
 
 #[tokio::test]
 async fn a_frame_over_the_common_limit_is_answered_when_it_is_alone() {
-    let daemon = Daemon::with(|config, _| config.limits.in_flight = 64 << 10).await;
+    let daemon = TestDaemon::with(|config, _| config.limits.in_flight = 64 << 10).await;
     let mut peer = daemon.peer().await;
     let text = "y".repeat(1 << 20);
     assert_error(&peer.ask(&format!("(:type :STATUS :text \"{text}\")")).await, "unsupported");

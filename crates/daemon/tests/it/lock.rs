@@ -2,11 +2,11 @@
 
 use bridle_daemon::{DaemonConfig, DaemonError, run};
 
-use crate::support::Daemon;
+use bridle_test_support::daemon::TestDaemon;
 
 #[tokio::test]
 async fn a_second_daemon_is_told_who_has_the_directory() {
-    let daemon = Daemon::start().await;
+    let daemon = TestDaemon::start().await;
     let state = daemon.dir.path().join("state");
     let config = DaemonConfig {
         tcp: Some("127.0.0.1:0".to_owned()),

@@ -5,7 +5,10 @@ use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
 
-use crate::support::{CHECK, Daemon, HEALTHY, Peer, assert_answered, assert_error};
+use bridle_test_support::daemon::TestDaemon;
+use bridle_test_support::frame_client::{
+    CHECK, FrameClient, HEALTHY, assert_answered, assert_error,
+};
 
 /// Trees that are made up for one run.
 const TREES: usize = 100;
@@ -36,7 +39,7 @@ fn ast_of(answer: &str) -> &str {
     ast.strip_suffix("))").expect("the end of the answer")
 }
 
-async fn joined(daemon: &Daemon, hello: &str) -> Peer {
+async fn joined(daemon: &TestDaemon, hello: &str) -> FrameClient {
     let mut peer = daemon.peer().await;
     let hello = format!("(:type :EVENT :payload (:action :handshake :session \"s\" {hello}))");
     let welcome = peer.ask(&hello).await;
@@ -45,7 +48,7 @@ async fn joined(daemon: &Daemon, hello: &str) -> Peer {
 }
 
 /// The next answer to `GET`, whatever else comes.
-async fn answer(peer: &mut Peer) -> String {
+async fn answer(peer: &mut FrameClient) -> String {
     loop {
         let frame = peer.frame().await.expect("an answer");
         if frame.starts_with("(:type :RESPONSE :id 9 ") {
@@ -56,7 +59,7 @@ async fn answer(peer: &mut Peer) -> String {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn both_shapes_come_back_as_they_were_with_and_without_a_hello() {
-    let daemon = Daemon::start().await;
+    let daemon = TestDaemon::start().await;
     let mut plain = daemon.peer().await;
     let mut emacs = joined(&daemon, ":dialect :emacs :length :bytes").await;
     for shape in SHAPES {
@@ -73,14 +76,14 @@ async fn both_shapes_come_back_as_they_were_with_and_without_a_hello() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_ast_survives_the_daemon() {
-    let daemon = Daemon::start().await;
+    let daemon = TestDaemon::start().await;
     let mut peer = joined(&daemon, "").await;
     peer.say(&update(SHAPES[1])).await;
     peer.say(GET).await;
     assert_eq!(ast_of(&answer(&mut peer).await), SHAPES[1]);
     let (end, dir) = daemon.begin_stop();
     end.await.unwrap().unwrap();
-    let daemon = Daemon::again(dir, |_, _| {}).await;
+    let daemon = TestDaemon::again(dir, |_, _| {}).await;
     let mut peer = joined(&daemon, "").await;
     peer.say(GET).await;
     assert_eq!(ast_of(&answer(&mut peer).await), SHAPES[1]);
@@ -88,7 +91,7 @@ async fn an_ast_survives_the_daemon() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_answer_that_does_not_fit_comes_in_parts_or_says_so() {
-    let daemon = Daemon::start().await;
+    let daemon = TestDaemon::start().await;
     let ast = format!("(org-data nil {})", "(bold nil \"\\\"x\\\" 😀\") ".repeat(500));
     let mut peer = daemon.peer().await;
     assert!(peer.ask(&hello(":max-frame 1024")).await.contains(":status :success"));
@@ -114,7 +117,7 @@ fn hello(rest: &str) -> String {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn hostile_asts_are_answered_and_nothing_of_them_is_kept() {
-    let daemon = Daemon::start().await;
+    let daemon = TestDaemon::start().await;
     let mut peer = daemon.peer().await;
     let deep = |depth: usize| format!("{}{}", "(".repeat(depth), ")".repeat(depth));
     let refused = [
@@ -180,7 +183,7 @@ fn tree() -> impl Strategy<Value = Value> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn any_tree_comes_back_as_the_same_text_and_means_the_same_in_the_other_dialect() {
-    let daemon = Daemon::start().await;
+    let daemon = TestDaemon::start().await;
     let mut lisp = joined(&daemon, ":length :bytes").await;
     let mut emacs = joined(&daemon, ":dialect :emacs :length :bytes").await;
     let (mut runner, trees) = (TestRunner::deterministic(), tree());

@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use crate::support::{CHECK, Daemon, HEALTHY, Peer, assert_answered, assert_error};
+use bridle_test_support::daemon::TestDaemon;
+use bridle_test_support::frame_client::{
+    CHECK, FrameClient, HEALTHY, assert_answered, assert_error,
+};
 
 const HELLO: &str = "(:type :EVENT :payload (:action :handshake :capabilities (:parts)))";
 const STATUS: &str = "(:type :STATUS :id \"whole\" :note \"put \\\"together\\\"\")";
@@ -20,7 +23,7 @@ fn cut(id: &str, text: &str, of: usize) -> Vec<String> {
     pieces.map(|(n, piece)| part(id, n + 1, of, std::str::from_utf8(piece).unwrap())).collect()
 }
 
-async fn greeted(daemon: &Daemon) -> Peer {
+async fn greeted(daemon: &TestDaemon) -> FrameClient {
     let mut peer = daemon.peer().await;
     assert!(peer.ask(HELLO).await.contains(":status :success"));
     peer
@@ -28,7 +31,7 @@ async fn greeted(daemon: &Daemon) -> Peer {
 
 #[tokio::test]
 async fn after_a_hello_the_whole_gets_one_answer() {
-    let daemon = Daemon::start().await;
+    let daemon = TestDaemon::start().await;
     let mut peer = greeted(&daemon).await;
     for message in cut("a", STATUS, 4) {
         peer.say(&message).await;
@@ -41,7 +44,7 @@ async fn after_a_hello_the_whole_gets_one_answer() {
 
 #[tokio::test]
 async fn without_a_hello_each_part_gets_one_answer() {
-    let daemon = Daemon::start().await;
+    let daemon = TestDaemon::start().await;
     let mut peer = daemon.peer().await;
     let parts = cut("a", STATUS, 3);
     for (n, message) in parts.iter().enumerate() {
@@ -57,7 +60,7 @@ async fn without_a_hello_each_part_gets_one_answer() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_message_larger_than_any_frame() {
-    let daemon = Daemon::start().await;
+    let daemon = TestDaemon::start().await;
     let mut peer = greeted(&daemon).await;
     let items = "(headline (:title \"a heading of some length\")) ".repeat(400_000);
     let message = format!(
@@ -78,7 +81,7 @@ async fn a_message_larger_than_any_frame() {
 
 #[tokio::test]
 async fn parts_of_two_messages_may_alternate() {
-    let daemon = Daemon::start().await;
+    let daemon = TestDaemon::start().await;
     let mut peer = greeted(&daemon).await;
     let (first, second) = (cut("a", STATUS, 2), cut("b", CHECK, 2));
     for message in [&first[0], &second[0], &second[1], &first[1]] {
@@ -90,7 +93,7 @@ async fn parts_of_two_messages_may_alternate() {
 
 #[tokio::test]
 async fn parts_that_do_not_fit_are_refused() {
-    let daemon = Daemon::with(|config, _| config.limits.message = 2000).await;
+    let daemon = TestDaemon::with(|config, _| config.limits.message = 2000).await;
     let mut peer = greeted(&daemon).await;
     assert_error(&peer.ask(&part("a", 2, 3, "x")).await, "part-mismatch");
     peer.say(&part("b", 1, 3, "x")).await;
@@ -105,7 +108,7 @@ async fn parts_that_do_not_fit_are_refused() {
 
 #[tokio::test]
 async fn the_sender_may_give_up() {
-    let daemon = Daemon::start().await;
+    let daemon = TestDaemon::start().await;
     let mut peer = greeted(&daemon).await;
     let abort = "(:type :EVENT :part (:id \"a\" :abort t))";
     assert_error(&peer.ask(abort).await, "unknown-id");
@@ -119,7 +122,7 @@ async fn a_last_part_that_does_not_come_is_told_to_who_waits_for_an_answer() {
     let short = |config: &mut bridle_daemon::DaemonConfig, _: &std::path::Path| {
         config.limits.frame_deadline = Duration::from_millis(200);
     };
-    let daemon = Daemon::with(short).await;
+    let daemon = TestDaemon::with(short).await;
     let mut waiting = greeted(&daemon).await;
     waiting.say(&part("a", 1, 2, "x")).await;
     let mut served = daemon.peer().await;
@@ -133,7 +136,7 @@ async fn a_last_part_that_does_not_come_is_told_to_who_waits_for_an_answer() {
 
 #[tokio::test]
 async fn an_answer_over_the_clients_max_frame_comes_in_parts() {
-    let daemon = Daemon::start().await;
+    let daemon = TestDaemon::start().await;
     let mut peer = daemon.peer().await;
     let hello =
         "(:type :EVENT :payload (:action :handshake :capabilities (:parts) :max-frame 1024))";

@@ -2,10 +2,12 @@
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-use crate::support::{CHECK, Daemon, HEALTHY, Peer, frame, guard};
+use bridle_test_support::daemon::TestDaemon;
+use bridle_test_support::frame_client::{CHECK, FrameClient, HEALTHY, frame};
+use bridle_test_support::hang_guard::guard;
 
 /// Writes `n` frames made by `make` while reading; returns the answers' payloads.
-async fn pipeline(peer: Peer, n: usize, make: impl Fn(usize) -> String) -> Vec<String> {
+async fn pipeline(peer: FrameClient, n: usize, make: impl Fn(usize) -> String) -> Vec<String> {
     let (read, mut write) = peer.split();
     let all: String = (0..n).map(make).collect();
     let writer = tokio::spawn(async move {
@@ -28,14 +30,14 @@ async fn pipeline(peer: Peer, n: usize, make: impl Fn(usize) -> String) -> Vec<S
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn ten_thousand_checks_get_ten_thousand_answers() {
-    let daemon = Daemon::start().await;
+    let daemon = TestDaemon::start().await;
     let answers = pipeline(daemon.peer().await, 10_000, |_| frame(CHECK)).await;
     assert!(answers.iter().all(|answer| answer == HEALTHY));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn answers_come_in_order_whatever_they_are() {
-    let daemon = Daemon::start().await;
+    let daemon = TestDaemon::start().await;
     let make = |n: usize| match n % 4 {
         0 => frame(CHECK),
         1 => frame(&format!("(:type :STATUS :id {n})")),
@@ -57,7 +59,7 @@ async fn answers_come_in_order_whatever_they_are() {
 #[tokio::test]
 async fn a_connection_that_never_stops_does_not_starve_another() {
     // One worker thread: if the busy connection did not give way, nobody else would be served.
-    let daemon = Daemon::start().await;
+    let daemon = TestDaemon::start().await;
     let (mut read, mut write) = daemon.peer().await.split();
     let batch = frame(CHECK).repeat(1000);
     let busy =
@@ -76,7 +78,7 @@ async fn a_connection_that_never_stops_does_not_starve_another() {
 
 #[tokio::test]
 async fn fifty_peers_that_connect_at_once_are_all_served() {
-    let daemon = Daemon::start().await;
+    let daemon = TestDaemon::start().await;
     let mut peers = Vec::new();
     for _ in 0..50 {
         peers.push(daemon.stranger().await);
@@ -89,7 +91,7 @@ async fn fifty_peers_that_connect_at_once_are_all_served() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn large_messages_among_small_ones_are_all_answered() {
-    let daemon = Daemon::start().await;
+    let daemon = TestDaemon::start().await;
     let items = "(headline (:level 1 :title \"x\")) ".repeat(20_000);
     let make = |n: usize| match n % 3 {
         0 => frame(CHECK),

@@ -7,10 +7,12 @@ use bridle_sexp::Value;
 use tokio::net::TcpSocket;
 
 use crate::shell::{Shell, assert_code, at, daemon, hello, prompt, scripted, text, value};
-use crate::support::{
-    CHECK, Daemon, HEALTHY, Peer, assert_answered, assert_error, frame, guard,
-    python_of_another_user,
+use bridle_test_support::daemon::TestDaemon;
+use bridle_test_support::frame_client::{
+    CHECK, FrameClient, HEALTHY, assert_answered, assert_error, frame,
 };
+use bridle_test_support::hang_guard::guard;
+use bridle_test_support::other_user::python_of_another_user;
 
 const SESSIONS: &str = "(:type :REQUEST :id 5 :target :system :payload (:action :sessions))";
 
@@ -18,13 +20,13 @@ fn me() -> u32 {
     rustix::process::geteuid().as_raw()
 }
 
-fn records(daemon: &Daemon) -> Vec<Record> {
+fn records(daemon: &TestDaemon) -> Vec<Record> {
     let reader = RecordReader::open(&daemon.dir.path().join("state")).unwrap();
     reader.records(RecordNumber(0), &RecordFilter::default(), 1000).unwrap()
 }
 
 /// Bodies of the attempts of a principal that were refused, once there are `count` of them.
-async fn refused(daemon: &Daemon, principal: &str, count: usize) -> Vec<String> {
+async fn refused(daemon: &TestDaemon, principal: &str, count: usize) -> Vec<String> {
     let bodies = || -> Vec<String> {
         let records = records(daemon).into_iter();
         let of = records.filter(|record| &*record.kind == "refused");
@@ -49,7 +51,7 @@ struct Owner {
 }
 
 impl Owner {
-    async fn at_work(daemon: &Daemon) -> Owner {
+    async fn at_work(daemon: &TestDaemon) -> Owner {
         let mut asker = Shell::attach(daemon, ":session \"work\" :client \"o\"").await;
         let mut emacs = Shell::attach(daemon, ":session \"work\" :shell :emacs").await;
         asker.ask(1, ":payload (:sensor :user-prompt :text \"status\")").await;
@@ -98,7 +100,7 @@ async fn an_ipv6_socket_to_an_ipv4_address_is_known_and_so_is_one_that_ended_its
     let port = daemon.bound.tcp.unwrap().port();
     let mapped = format!("[::ffff:127.0.0.1]:{port}").parse().unwrap();
     let stream = TcpSocket::new_v6().unwrap().connect(mapped).await.unwrap();
-    let mut peer = Peer::over(stream);
+    let mut peer = FrameClient::over(stream);
     peer.frame().await.expect("a hello");
     peer.say("(:type :LOG :id 1 :payload (:text \"x\"))").await;
     peer.end().await;
@@ -211,7 +213,7 @@ async fn a_fork_of_the_owners_session_stays_the_owners() {
 }
 
 /// What a daemon says to frames of another user over TCP, its own hello left out.
-async fn as_another_user(daemon: &Daemon, said: &[&str]) -> Vec<String> {
+async fn as_another_user(daemon: &TestDaemon, said: &[&str]) -> Vec<String> {
     let script = "import socket,sys\ns=socket.create_connection(('127.0.0.1',int(sys.argv[1])))\n\
                   def frame():\n  d=b''\n  while len(d)<6:\n    b=s.recv(1)\n    if not b: return\n\
                   \x20   d+=b.strip()\n  n=int(d,16)\n  d=b''\n  while len(d)<n: d+=s.recv(n-len(d))\n\

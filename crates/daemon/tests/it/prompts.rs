@@ -3,14 +3,15 @@
 use bridle_record::{RecordFilter, RecordNumber};
 
 use crate::shell::{assert_code, at, daemon, number, prompt, scripted, text, value};
-use crate::support::{CHECK, Daemon, HEALTHY, assert_error, frame};
+use bridle_test_support::daemon::TestDaemon;
+use bridle_test_support::frame_client::{CHECK, HEALTHY, assert_error, frame};
 
 /// Every answer waits long enough for everything else to overtake it.
 const SLOW: &str = "(default :delay 300 :say \"slowly\")";
 
 #[tokio::test]
 async fn netcat_gets_a_useful_answer_after_it_ended_its_sending() {
-    let daemon = Daemon::start().await;
+    let daemon = TestDaemon::start().await;
     let mut peer = daemon.peer().await;
     peer.say(&prompt(1, "help")).await;
     peer.end().await;
@@ -39,7 +40,7 @@ async fn prompts_are_answered_in_order_and_health_overtakes() {
 
 #[tokio::test]
 async fn more_prompts_than_may_wait_are_all_answered() {
-    let daemon = Daemon::start().await;
+    let daemon = TestDaemon::start().await;
     let (mut read, mut write) = daemon.peer().await.split();
     let batch: String = (0..500).map(|id| frame(&prompt(id, "status"))).collect();
     let writing = tokio::spawn(async move {
@@ -47,7 +48,7 @@ async fn more_prompts_than_may_wait_are_all_answered() {
         write
     });
     for id in 0..500 {
-        let answer = value(&crate::support::read_frame(&mut read).await);
+        let answer = value(&bridle_test_support::frame_client::read_frame(&mut read).await);
         assert_eq!(at(&answer, "id").as_i64(), Some(id), "{answer}");
         assert!(at(&answer, "payload status").is_keyword("success"), "{answer}");
     }
@@ -56,7 +57,7 @@ async fn more_prompts_than_may_wait_are_all_answered() {
 
 #[tokio::test]
 async fn every_kind_of_message_gets_its_one_answer() {
-    let daemon = Daemon::start().await;
+    let daemon = TestDaemon::start().await;
     let mut peer = daemon.peer().await;
     for (message, expect) in [
         ("(:type :LOG :id 1 :payload (:text \"x\"))", "success"),
@@ -79,7 +80,7 @@ async fn every_kind_of_message_gets_its_one_answer() {
 
 #[tokio::test]
 async fn an_unknown_target_is_told_what_there_is() {
-    let daemon = Daemon::start().await;
+    let daemon = TestDaemon::start().await;
     let mut peer = daemon.peer().await;
     let request = "(:type :REQUEST :id 3 :target :toaster :payload (:action :message :text \"x\"))";
     let answer = peer.ask(request).await;
@@ -89,7 +90,7 @@ async fn an_unknown_target_is_told_what_there_is() {
 
 #[tokio::test]
 async fn a_request_without_an_id_is_given_one_that_was_never_used() {
-    let daemon = Daemon::start().await;
+    let daemon = TestDaemon::start().await;
     let mut peer = daemon.peer().await;
     let mut seen = std::collections::HashSet::new();
     for _ in 0..3 {
@@ -103,7 +104,7 @@ async fn a_request_without_an_id_is_given_one_that_was_never_used() {
 
 #[tokio::test]
 async fn what_a_client_may_not_set_is_dropped_and_noted() {
-    let daemon = Daemon::start().await;
+    let daemon = TestDaemon::start().await;
     let mut peer = daemon.peer().await;
     let answer = peer
         .ask(
@@ -171,10 +172,13 @@ async fn a_flood_of_bad_frames_behind_a_slow_prompt_waits_at_the_door() {
         tokio::io::AsyncWriteExt::write_all(&mut write, flood.as_bytes()).await.unwrap();
         write
     });
-    let answer = value(&crate::support::read_frame(&mut read).await);
+    let answer = value(&bridle_test_support::frame_client::read_frame(&mut read).await);
     assert_eq!(at(&answer, "id").as_i64(), Some(1), "{answer}");
     for _ in 0..10_000 {
-        assert_error(&crate::support::read_frame(&mut read).await, "empty-frame");
+        assert_error(
+            &bridle_test_support::frame_client::read_frame(&mut read).await,
+            "empty-frame",
+        );
     }
     writing.await.unwrap();
 }
@@ -192,7 +196,7 @@ async fn what_was_taken_is_answered_though_the_framing_is_lost_after_it() {
 
 #[tokio::test]
 async fn a_message_too_large_for_a_turn_is_refused() {
-    let daemon = Daemon::start().await;
+    let daemon = TestDaemon::start().await;
     let mut peer = daemon.peer().await;
     let answer = value(&peer.ask(&prompt(1, &"x".repeat(2 << 20))).await);
     assert_code(&answer, "invalid-value");

@@ -1,13 +1,13 @@
 //! Requests to shells and to the daemon's own actuators, and what becomes of them.
 
 use crate::shell::{Shell, assert_code, at, daemon, number, scripted, text};
-use crate::support::Daemon;
+use bridle_test_support::daemon::TestDaemon;
 
 const ASK_TUI: &str =
     "(:type :REQUEST :id 1 :target :TUI :payload (:action :message :text \"look\"))";
 
 /// An asker, and a shell that offers `:tui`.
-async fn pair(daemon: &Daemon) -> (Shell, Shell) {
+async fn pair(daemon: &TestDaemon) -> (Shell, Shell) {
     let asker = Shell::attach(daemon, ":session \"work\" :client \"a\"").await;
     let tui = Shell::attach(daemon, ":session \"work\" :client \"b\" :shell :tui").await;
     (asker, tui)

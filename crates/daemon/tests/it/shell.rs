@@ -6,16 +6,17 @@ use bridle_daemon::DaemonConfig;
 use bridle_host::ThinkerChoice;
 use bridle_sexp::{Value, read_one};
 
-use crate::support::{Daemon, Peer};
+use bridle_test_support::daemon::TestDaemon;
+use bridle_test_support::frame_client::FrameClient;
 
 /// A daemon with a Unix socket beside its TCP port.
-pub(crate) async fn daemon() -> Daemon {
-    Daemon::with(|config, dir| config.unix = Some(dir.join("socket"))).await
+pub(crate) async fn daemon() -> TestDaemon {
+    TestDaemon::with(|config, dir| config.unix = Some(dir.join("socket"))).await
 }
 
 /// The same, thinking by these rules.
-pub(crate) async fn scripted(rules: &str) -> Daemon {
-    Daemon::with(|config, dir| script(config, dir, rules)).await
+pub(crate) async fn scripted(rules: &str) -> TestDaemon {
+    TestDaemon::with(|config, dir| script(config, dir, rules)).await
 }
 
 pub(crate) fn script(config: &mut DaemonConfig, dir: &Path, rules: &str) {
@@ -27,19 +28,19 @@ pub(crate) fn script(config: &mut DaemonConfig, dir: &Path, rules: &str) {
 
 /// One attached shell.
 pub(crate) struct Shell {
-    pub(crate) peer: Peer,
+    pub(crate) peer: FrameClient,
     /// The answer to its hello.
     pub(crate) welcome: Value,
 }
 
 impl Shell {
     /// Attaches over the Unix socket; `fields` are those of the hello.
-    pub(crate) async fn attach(daemon: &Daemon, fields: &str) -> Shell {
+    pub(crate) async fn attach(daemon: &TestDaemon, fields: &str) -> Shell {
         Shell::greet(daemon.unix_peer().await, fields).await
     }
 
     /// Attaches over a connection.
-    pub(crate) async fn greet(mut peer: Peer, fields: &str) -> Shell {
+    pub(crate) async fn greet(mut peer: FrameClient, fields: &str) -> Shell {
         let answer = peer.ask(&hello(fields)).await;
         let welcome = value(&answer);
         assert!(at(&welcome, "payload status").is_keyword("success"), "{answer}");

@@ -3,7 +3,9 @@
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::shell::{Shell, at, number, prompt, script, text, value};
-use crate::support::{CHECK, Daemon, HEALTHY, Reader, assert_error, frame, guard};
+use bridle_test_support::daemon::TestDaemon;
+use bridle_test_support::frame_client::{CHECK, HEALTHY, Reader, assert_error, frame};
+use bridle_test_support::hang_guard::guard;
 
 /// Thinks long enough that the daemon stops meanwhile, and not at all the second time.
 const LONG: &str = "(rule :when \"go\" :delay 60000 :say \"never\")";
@@ -14,7 +16,7 @@ const ENDLESS: std::time::Duration = std::time::Duration::from_secs(3600);
 
 #[tokio::test]
 async fn idle_connections_are_closed_and_the_daemon_ends() {
-    let daemon = Daemon::start().await;
+    let daemon = TestDaemon::start().await;
     let addr = daemon.bound.tcp.unwrap();
     let mut idle = daemon.peer().await;
     daemon.stop().await.unwrap();
@@ -24,7 +26,7 @@ async fn idle_connections_are_closed_and_the_daemon_ends() {
 
 #[tokio::test]
 async fn an_unfinished_frame_is_told_that_the_daemon_stops() {
-    let daemon = Daemon::start().await;
+    let daemon = TestDaemon::start().await;
     let mut peer = daemon.peer().await;
     // The answer shows that the daemon has seen the beginning of the second frame, too.
     peer.send(frame(CHECK) + "000100(:type").await;
@@ -35,7 +37,7 @@ async fn an_unfinished_frame_is_told_that_the_daemon_stops() {
 }
 
 /// Writes health checks without reading until the daemon holds answers it cannot send.
-async fn clog(daemon: &Daemon) -> (Reader, tokio::task::JoinHandle<()>) {
+async fn clog(daemon: &TestDaemon) -> (Reader, tokio::task::JoinHandle<()>) {
     let (read, mut write) = daemon.peer().await.split();
     let writer = tokio::spawn(async move {
         let batch = frame(CHECK).repeat(1000);
@@ -50,7 +52,7 @@ async fn clog(daemon: &Daemon) -> (Reader, tokio::task::JoinHandle<()>) {
 
 #[tokio::test]
 async fn answers_that_are_owed_are_flushed() {
-    let daemon = Daemon::start().await;
+    let daemon = TestDaemon::start().await;
     let (mut read, writer) = clog(&daemon).await;
     let (end, _dir) = daemon.begin_stop();
     let mut answers = String::new();
@@ -70,7 +72,7 @@ async fn answers_that_are_owed_are_flushed() {
 
 #[tokio::test]
 async fn a_peer_that_does_not_read_cannot_hold_the_daemon_beyond_its_grace() {
-    let daemon = Daemon::with(|config, _| {
+    let daemon = TestDaemon::with(|config, _| {
         config.limits.shutdown_grace = std::time::Duration::from_millis(200);
     })
     .await;
@@ -82,7 +84,7 @@ async fn a_peer_that_does_not_read_cannot_hold_the_daemon_beyond_its_grace() {
 #[tokio::test]
 async fn what_was_taken_is_answered_before_the_end_if_there_is_time() {
     let rules = "(default :delay 300 :say \"in time\")";
-    let daemon = Daemon::with(|config, dir| script(config, dir, rules)).await;
+    let daemon = TestDaemon::with(|config, dir| script(config, dir, rules)).await;
     let mut peer = daemon.peer().await;
     // The check shows that the prompt has been read, too.
     peer.send(frame(&prompt(1, "go")) + &frame(CHECK)).await;
@@ -96,7 +98,7 @@ async fn what_was_taken_is_answered_before_the_end_if_there_is_time() {
 
 #[tokio::test]
 async fn what_was_not_taken_is_told_so() {
-    let daemon = Daemon::with(|config, dir| {
+    let daemon = TestDaemon::with(|config, dir| {
         script(config, dir, LONG);
         config.limits.shutdown_grace = std::time::Duration::from_millis(200);
     })
@@ -117,7 +119,7 @@ async fn what_was_not_taken_is_told_so() {
 
 #[tokio::test]
 async fn a_shell_that_left_is_not_waited_for() {
-    let daemon = Daemon::with(|config, dir| {
+    let daemon = TestDaemon::with(|config, dir| {
         script(config, dir, LONG);
         config.limits.shutdown_grace = ENDLESS;
     })
@@ -135,7 +137,7 @@ async fn a_shell_that_left_is_not_waited_for() {
 
 #[tokio::test]
 async fn what_has_a_receipt_is_answered_after_the_next_start() {
-    let daemon = Daemon::with(|config, dir| script(config, dir, LONG)).await;
+    let daemon = TestDaemon::with(|config, dir| script(config, dir, LONG)).await;
     let fields = ":session \"work\" :client \"a\" :receipts t";
     let mut shell = Shell::attach(&daemon, fields).await;
     shell.say(&prompt(1, "go")).await;
@@ -145,7 +147,7 @@ async fn what_has_a_receipt_is_answered_after_the_next_start() {
     guard(end).await.unwrap().unwrap();
     shell.peer.rest().await;
 
-    let daemon = Daemon::again(dir, |config, dir| script(config, dir, SHORT)).await;
+    let daemon = TestDaemon::again(dir, |config, dir| script(config, dir, SHORT)).await;
     let cursor = number(&receipt, "payload seq");
     let mut back = Shell::attach(&daemon, &format!("{fields} :cursor {cursor}")).await;
     let answer = back.response(1).await;

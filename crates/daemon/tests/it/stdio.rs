@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 
 use bridle_daemon::{DaemonConfig, run};
 
-use crate::support::{CHECK, HEALTHY, assert_error, frame};
+use bridle_test_support::frame_client::{CHECK, HEALTHY, assert_error, frame};
 
 /// Names the state directory to the child; its presence makes this binary the child.
 const CHILD: &str = "BRIDLE_TEST_STDIO_STATE";

@@ -11,8 +11,8 @@ use bridle_wire::openharness::{
     read_response,
 };
 
-use crate::http_client::{Client, Reply, intent};
-use crate::http_valid;
+use bridle_test_support::http_client::{HttpClient, HttpReply, intent};
+use bridle_test_support::valid_response;
 
 /// Names the directory to the child; its presence makes this binary the child.
 const CHILD: &str = "BRIDLE_TEST_LINES_STATE";
@@ -150,7 +150,7 @@ fn events_are_for_who_asks_for_them() {
         .collect();
     assert_eq!((names[0], names[names.len() - 1]), ("open", "final"), "{lines:?}");
     let events: Vec<OpenHarnessEvent> =
-        lines.iter().filter_map(|line| http_valid::frame(line)).collect();
+        lines.iter().filter_map(|line| valid_response::frame(line)).collect();
     match events.last() {
         Some(OpenHarnessEvent::StreamFinal(last)) => {
             assert_eq!(last.message.response.action_directives[0].text(), Some("one two"));
@@ -229,8 +229,8 @@ async fn with_http_beside_them_each_offers_its_own() {
     }
     assert_offers_lines(&lines);
     let address: std::net::SocketAddr = address.unwrap();
-    let ask = async |request: String| -> Reply {
-        let mut client = Client::to(address).await;
+    let ask = async |request: String| -> HttpReply {
+        let mut client = HttpClient::to(address).await;
         client.send(request).await;
         client.reply().await
     };

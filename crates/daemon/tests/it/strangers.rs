@@ -6,8 +6,11 @@ use std::time::Duration;
 
 use bridle_daemon::{EventRate, MessageRates};
 
-use crate::http_client::on;
-use crate::support::{CHECK, Daemon, HEALTHY, assert_error, frame, guard, python_of_another_user};
+use bridle_test_support::daemon::TestDaemon;
+use bridle_test_support::frame_client::{CHECK, HEALTHY, assert_error, frame};
+use bridle_test_support::hang_guard::guard;
+use bridle_test_support::http_client::on;
+use bridle_test_support::other_user::python_of_another_user;
 
 /// Opens connections, writes the same to each, prints what each reads to its end or first frame, one
 /// line each, and holds them until its input ends.
@@ -67,7 +70,7 @@ impl Crowd {
     }
 
     /// What one connection over TCP is told, its own hello first.
-    async fn one(daemon: &Daemon, said: &str) -> String {
+    async fn one(daemon: &TestDaemon, said: &str) -> String {
         let port = daemon.bound.tcp.unwrap().port();
         Crowd::of(port, 1, said, "end").await.told.remove(0)
     }
@@ -80,13 +83,13 @@ impl Drop for Crowd {
     }
 }
 
-async fn daemon() -> Daemon {
-    Daemon::with(on).await
+async fn daemon() -> TestDaemon {
+    TestDaemon::with(on).await
 }
 
 #[tokio::test]
 async fn idle_strangers_fill_neither_the_places_of_the_owner_nor_of_its_programs() {
-    let daemon = Daemon::with(|config, dir| {
+    let daemon = TestDaemon::with(|config, dir| {
         on(config, dir);
         config.limits.connections = 16;
     })
@@ -104,7 +107,7 @@ async fn idle_strangers_fill_neither_the_places_of_the_owner_nor_of_its_programs
 
 #[tokio::test]
 async fn one_user_has_its_number_of_places_and_an_idle_one_gives_way() {
-    let daemon = Daemon::with(|config, dir| {
+    let daemon = TestDaemon::with(|config, dir| {
         on(config, dir);
         config.limits.strangers_each = 4;
     })
@@ -127,7 +130,7 @@ async fn one_user_has_its_number_of_places_and_an_idle_one_gives_way() {
 
 #[tokio::test]
 async fn a_stranger_that_says_nothing_is_closed() {
-    let daemon = Daemon::with(|config, dir| {
+    let daemon = TestDaemon::with(|config, dir| {
         on(config, dir);
         config.limits.stranger_idle = Duration::from_millis(50);
     })
@@ -171,7 +174,7 @@ async fn parts_do_not_make_a_stranger_larger() {
 
 #[tokio::test]
 async fn a_stranger_that_sends_too_often_is_told_when_to_come_again() {
-    let daemon = Daemon::with(|config, dir| {
+    let daemon = TestDaemon::with(|config, dir| {
         on(config, dir);
         let stranger = Some(EventRate { per_second: 1, burst: 3 });
         config.message_rates = MessageRates { stranger, ..MessageRates::default() };
@@ -189,7 +192,7 @@ async fn a_stranger_that_sends_too_often_is_told_when_to_come_again() {
 
 #[tokio::test]
 async fn a_principal_that_is_known_has_a_rate_and_the_unix_socket_has_none() {
-    let daemon = Daemon::with(|config, dir| {
+    let daemon = TestDaemon::with(|config, dir| {
         on(config, dir);
         let local = Some(EventRate { per_second: 1, burst: 3 });
         config.message_rates = MessageRates { local, ..MessageRates::default() };
@@ -216,7 +219,7 @@ async fn a_principal_that_is_known_has_a_rate_and_the_unix_socket_has_none() {
 
 #[tokio::test]
 async fn detail_is_for_known_principals_and_the_fault_of_a_policy_for_its_owner() {
-    let daemon = Daemon::with(|config, dir| {
+    let daemon = TestDaemon::with(|config, dir| {
         on(config, dir);
         config.policy = bridle_daemon::PolicyChoice::IfThere(dir.join("policy.org"));
     })
@@ -240,7 +243,7 @@ async fn detail_is_for_known_principals_and_the_fault_of_a_policy_for_its_owner(
 
 #[tokio::test]
 async fn a_body_without_a_credential_is_not_read() {
-    let daemon = Daemon::with(|config, dir| {
+    let daemon = TestDaemon::with(|config, dir| {
         on(config, dir);
         // Whoever waited for the rest of a body would be answered by no test.
         config.limits.frame_deadline = Duration::from_secs(3_600);

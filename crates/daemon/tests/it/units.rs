@@ -1,6 +1,9 @@
 //! Peers that count characters and peers that count bytes, without losing step.
 
-use crate::support::{CHECK, Daemon, HEALTHY, Peer, assert_answered, assert_error, frame};
+use bridle_test_support::daemon::TestDaemon;
+use bridle_test_support::frame_client::{
+    CHECK, FrameClient, HEALTHY, assert_answered, assert_error, frame,
+};
 
 const TEXTS: [&str; 4] = ["مرحبا بالعالم", "你好，世界", "🎉🎊 emoji", "naïve café"];
 
@@ -14,7 +17,7 @@ fn chars_frame(payload: &str) -> String {
 }
 
 /// Reads one frame whose length counts characters.
-async fn read_chars(peer: &mut Peer) -> String {
+async fn read_chars(peer: &mut FrameClient) -> String {
     let header = peer.header().await.unwrap();
     let count = usize::from_str_radix(&header, 16).unwrap();
     let mut text = String::new();
@@ -34,7 +37,7 @@ async fn read_chars(peer: &mut Peer) -> String {
 
 #[tokio::test]
 async fn byte_counters_stay_in_step() {
-    let daemon = Daemon::start().await;
+    let daemon = TestDaemon::start().await;
     let mut peer = daemon.peer().await;
     for text in TEXTS.iter().cycle().take(40) {
         assert_answered(&peer.ask(&event(text, text)).await, &format!("\"{text}\""));
@@ -44,7 +47,7 @@ async fn byte_counters_stay_in_step() {
 
 #[tokio::test]
 async fn character_counters_stay_in_step_without_a_hello() {
-    let daemon = Daemon::start().await;
+    let daemon = TestDaemon::start().await;
     let mut peer = daemon.peer().await;
     for text in TEXTS.iter().cycle().take(40) {
         peer.send(chars_frame(&event(text, text))).await;
@@ -55,7 +58,7 @@ async fn character_counters_stay_in_step_without_a_hello() {
 
 #[tokio::test]
 async fn a_hello_settles_the_unit() {
-    let daemon = Daemon::start().await;
+    let daemon = TestDaemon::start().await;
     let mut peer = daemon.peer().await;
     peer.ask("(:type :EVENT :payload (:action :handshake :length :chars))").await;
     peer.send(chars_frame(&event("ü", "ü"))).await;
@@ -65,7 +68,7 @@ async fn a_hello_settles_the_unit() {
 
 #[tokio::test]
 async fn while_the_unit_is_unknown_answers_are_padded_for_both() {
-    let daemon = Daemon::start().await;
+    let daemon = TestDaemon::start().await;
     let mut peer = daemon.peer().await;
     peer.ask("(:type :EVENT :payload (:action :handshake :dialect :emacs))").await;
     // ASCII on the way in, so that nothing is settled; the id comes back as one character.
@@ -80,7 +83,7 @@ async fn while_the_unit_is_unknown_answers_are_padded_for_both() {
 
 #[tokio::test]
 async fn one_daemon_serves_both_kinds_at_once() {
-    let daemon = Daemon::start().await;
+    let daemon = TestDaemon::start().await;
     let (mut bytes, mut chars) = (daemon.peer().await, daemon.peer().await);
     for text in TEXTS {
         bytes.send(frame(&event(text, text))).await;
@@ -93,7 +96,7 @@ async fn one_daemon_serves_both_kinds_at_once() {
 
 #[tokio::test]
 async fn a_broken_form_of_unknown_unit_is_not_waited_on_for_a_whole_frame_deadline() {
-    let daemon = Daemon::with(|config, _| {
+    let daemon = TestDaemon::with(|config, _| {
         config.limits.unit_deadline = std::time::Duration::from_millis(200);
         config.limits.frame_deadline = std::time::Duration::from_secs(3600);
     })

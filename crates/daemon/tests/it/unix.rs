@@ -6,7 +6,9 @@ use std::path::Path;
 
 use bridle_daemon::{DaemonConfig, DaemonError, run};
 
-use crate::support::{CHECK, Daemon, HEALTHY, assert_error, python_of_another_user};
+use bridle_test_support::daemon::TestDaemon;
+use bridle_test_support::frame_client::{CHECK, HEALTHY, assert_error};
+use bridle_test_support::other_user::python_of_another_user;
 
 fn only_unix(config: &mut DaemonConfig, dir: &Path) {
     config.tcp = None;
@@ -19,7 +21,7 @@ fn mode(path: &Path) -> u32 {
 
 #[tokio::test]
 async fn socket_and_directory_are_private_and_the_socket_goes_with_the_daemon() {
-    let daemon = Daemon::with(only_unix).await;
+    let daemon = TestDaemon::with(only_unix).await;
     let path = daemon.bound.unix.clone().unwrap();
     assert_eq!((mode(&path), mode(path.parent().unwrap())), (0o600, 0o700));
     let names: Vec<_> = fs::read_dir(path.parent().unwrap()).unwrap().collect();
@@ -33,7 +35,7 @@ async fn socket_and_directory_are_private_and_the_socket_goes_with_the_daemon() 
 
 #[tokio::test]
 async fn a_dead_socket_is_replaced() {
-    let daemon = Daemon::with(|config, dir| {
+    let daemon = TestDaemon::with(|config, dir| {
         only_unix(config, dir);
         let path = config.unix.as_ref().unwrap();
         fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -68,14 +70,14 @@ async fn a_living_socket_and_a_plain_file_are_left_alone() {
 
 #[tokio::test]
 async fn tcp_and_unix_are_served_together() {
-    let daemon = Daemon::with(|config, dir| config.unix = Some(dir.join("b.sock"))).await;
+    let daemon = TestDaemon::with(|config, dir| config.unix = Some(dir.join("b.sock"))).await;
     assert_eq!(daemon.unix_peer().await.ask(CHECK).await, HEALTHY);
     daemon.assert_alive().await;
 }
 
 #[tokio::test]
 async fn another_user_is_refused() {
-    let daemon = Daemon::with(only_unix).await;
+    let daemon = TestDaemon::with(only_unix).await;
     let path = daemon.bound.unix.clone().unwrap();
     // Open the doors that keep others out, so that only the look at the uid is left.
     fs::set_permissions(daemon.dir.path(), fs::Permissions::from_mode(0o755)).unwrap();

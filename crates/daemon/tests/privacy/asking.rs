@@ -5,12 +5,13 @@ use std::net::SocketAddr;
 
 use bridle_sexp::{Value, read_one};
 
-use crate::http_client::Client;
 use crate::questions::{
     ATTACHMENTS, CONTEXT, DOCUMENTS, MEMORY, MESSAGES, PROMPTS, Question, SCRIPT, SYSTEM,
 };
-use crate::support::{Daemon, Peer};
 use crate::world::{Dice, Kind};
+use bridle_test_support::daemon::TestDaemon;
+use bridle_test_support::frame_client::FrameClient;
+use bridle_test_support::http_client::HttpClient;
 
 /// A way to ask.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,14 +67,14 @@ pub(crate) struct Asker {
     http: SocketAddr,
     strangers: [SocketAddr; 2],
     root: String,
-    bare: Option<Peer>,
-    stranger: Option<Peer>,
-    attached: Option<Peer>,
+    bare: Option<FrameClient>,
+    stranger: Option<FrameClient>,
+    attached: Option<FrameClient>,
     count: u64,
 }
 
 impl Asker {
-    pub(crate) fn new(daemon: &Daemon, root: String, strangers: [SocketAddr; 2]) -> Asker {
+    pub(crate) fn new(daemon: &TestDaemon, root: String, strangers: [SocketAddr; 2]) -> Asker {
         assert!(SCRIPT.contains("(default"));
         let (tcp, http) = (daemon.bound.tcp.unwrap(), daemon.bound.http.unwrap());
         let (bare, stranger, attached) = (None, None, None);
@@ -187,7 +188,7 @@ impl Asker {
                 )
             }
         };
-        let mut client = Client::to(to).await;
+        let mut client = HttpClient::to(to).await;
         client.send(&request).await;
         let reply = client.reply().await;
         let all = format!("{}{}", reply.head, reply.body);
@@ -223,23 +224,23 @@ fn hello(session: u64, more: &str) -> String {
     format!("(:type :EVENT :payload (:action :handshake :session \"guest-{session}\" {more}))")
 }
 
-async fn connect(to: SocketAddr) -> Peer {
+async fn connect(to: SocketAddr) -> FrameClient {
     let stream = tokio::net::TcpStream::connect(to).await.unwrap();
     stream.set_nodelay(true).unwrap();
-    let mut peer = Peer::over(stream);
+    let mut peer = FrameClient::over(stream);
     peer.frame().await.expect("a hello");
     peer
 }
 
 /// Asks on a connection without a hello, where each message has its one answer.
-async fn bare(peer: &mut Peer, question: &str) -> Asked {
+async fn bare(peer: &mut FrameClient, question: &str) -> Asked {
     let all = peer.ask(&question.replacen(":id ID", ":id 7", 1)).await;
     let compared = compared(&read_one(&all).unwrap().root().to_value());
     Asked { all, compared, is_history: false }
 }
 
 /// Reads until the answer of this id: all that came, and what of it is compared.
-async fn answer(peer: &mut Peer, id: u64) -> (String, String) {
+async fn answer(peer: &mut FrameClient, id: u64) -> (String, String) {
     let mut all = String::new();
     loop {
         let frame = peer.frame().await.expect("an answer");

@@ -3,7 +3,7 @@
 use bridle_sexp::{Dialect, Value, print};
 
 /// Characters of a heading that come from what people sent.
-const TITLE: usize = 60;
+const MAX_TITLE_CHARS: usize = 60;
 
 /// An Org text that is being written.
 #[derive(Debug, Default)]
@@ -117,7 +117,7 @@ fn cell(text: &str) -> String {
 /// The beginning of a text, for a heading.
 pub(super) fn title(text: &str) -> String {
     let mut words = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    if let Some((cut, _)) = words.char_indices().nth(TITLE) {
+    if let Some((cut, _)) = words.char_indices().nth(MAX_TITLE_CHARS) {
         words.truncate(cut);
         words.push('…');
     }

@@ -17,10 +17,10 @@ use super::super::record_source::kind_of;
 use super::text::{OrgDocument, title};
 
 /// Approver where nobody had to be asked.
-const POLICY: &str = "policy";
+const APPROVED_BY_POLICY: &str = "policy";
 
 /// Approver where somebody was asked, and the answer cannot be read any more.
-const FORGOTTEN: &str = "somebody whose answer is forgotten";
+const APPROVED_BY_FORGOTTEN: &str = "somebody whose answer is forgotten";
 
 /// The session being written.
 #[derive(Debug)]
@@ -306,10 +306,12 @@ impl SessionTrace {
             return Vec::new();
         }
         if !decided.is_by_approval() {
-            return vec![("APPROVER", POLICY.to_owned())];
+            return vec![("APPROVER", APPROVED_BY_POLICY.to_owned())];
         }
         let given = self.answer.as_ref().filter(|it| record.cause == Some(RecordNumber(it.record)));
-        let Some(given) = given else { return vec![("APPROVER", FORGOTTEN.to_owned())] };
+        let Some(given) = given else {
+            return vec![("APPROVER", APPROVED_BY_FORGOTTEN.to_owned())];
+        };
         let mut properties = vec![
             ("APPROVER", given.principal.to_string()),
             ("APPROVED", rfc3339(given.at)),

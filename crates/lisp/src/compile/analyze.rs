@@ -265,7 +265,7 @@ impl FormCompiler<'_> {
             arguments.push(tail);
             return Ok(FormNode::Apply(CallTarget::Global(symbol), arguments, self.place));
         }
-        if home == SymbolHome::Lisp
+        if matches!(home, SymbolHome::Lisp | SymbolHome::System)
             && let Some(inline) = inline_of(self.machine.symbols.name(symbol), arguments.len())
         {
             return Ok(self.inline(inline, arguments));
@@ -342,6 +342,8 @@ fn inline_of(name: &str, count: usize) -> Option<InlineChoice> {
         ("CAR" | "FIRST", 1) => One(InlineOperation::Car),
         ("CDR" | "REST", 1) => One(InlineOperation::Cdr),
         ("CONS", 2) => One(InlineOperation::Cons),
+        ("%SET-CAR", 2) => One(InlineOperation::SetCar),
+        ("%SET-CDR", 2) => One(InlineOperation::SetCdr),
         ("AREF", 2) => One(InlineOperation::Element),
         ("CADR" | "SECOND", 1) => Chain(&[InlineOperation::Car, InlineOperation::Cdr]),
         ("CDDR", 1) => Chain(&[InlineOperation::Cdr, InlineOperation::Cdr]),

@@ -85,6 +85,15 @@ impl FormCompiler<'_> {
             self.bind_pattern(items[1], source, environment, bindings)?;
             items.drain(..2);
         }
+        // The environment is there before any default value.
+        while let Some(at) =
+            items.iter().position(|item| item.as_symbol() == Some(well_known::ENVIRONMENT))
+        {
+            if let Some(name) = items.get(at + 1) {
+                bindings.push((*name, environment));
+            }
+            items.drain(at..(at + 2).min(items.len()));
+        }
         let is_key = |item: &Word| {
             matches!(
                 item.as_symbol(),
@@ -121,11 +130,6 @@ impl FormCompiler<'_> {
         while at < items.len() {
             let item = items[at];
             at += 1;
-            if item.as_symbol() == Some(well_known::ENVIRONMENT) {
-                bindings.push((items[at], environment));
-                at += 1;
-                continue;
-            }
             if item.as_symbol() == Some(well_known::ALLOW_OTHER_KEYS) {
                 allows = true;
                 continue;

@@ -545,65 +545,6 @@ impl CodeEmitter<'_, '_> {
         self.push(Instruction::Closure(to, code));
     }
 
-    fn emit_if(
-        &mut self,
-        test: &FormNode,
-        yes: &FormNode,
-        no: &FormNode,
-        want: ValueUse,
-    ) -> CompileResult<()> {
-        let to_no = self.emit_condition(test)?;
-        self.emit(yes, want)?;
-        if want == ValueUse::Tail {
-            to_no.into_iter().for_each(|jump| self.patch(jump));
-            return self.emit(no, want);
-        }
-        let is_empty = want == ValueUse::Nothing && matches!(no, FormNode::Constant(_));
-        if is_empty {
-            to_no.into_iter().for_each(|jump| self.patch(jump));
-            return Ok(());
-        }
-        let to_end = self.push(Instruction::Jump(0));
-        to_no.into_iter().for_each(|jump| self.patch(jump));
-        self.emit(no, want)?;
-        self.patch(to_end);
-        Ok(())
-    }
-
-    fn emit_and_or(
-        &mut self,
-        nodes: &[FormNode],
-        is_and: bool,
-        want: ValueUse,
-    ) -> CompileResult<()> {
-        let Some((last, first)) = nodes.split_last() else { return Ok(()) };
-        let to = self.destination(want)?;
-        let mut jumps = Vec::new();
-        for node in first {
-            self.emit(node, ValueUse::One(to))?;
-            jumps.push(self.push(if is_and {
-                Instruction::JumpNil(to, 0)
-            } else {
-                Instruction::JumpTrue(to, 0)
-            }));
-        }
-        self.emit(last, want)?;
-        if want == ValueUse::Tail {
-            jumps.into_iter().for_each(|jump| self.patch(jump));
-            self.push(Instruction::Return(to));
-            return Ok(());
-        }
-        if let ValueUse::Many(_) = want {
-            let end = self.push(Instruction::Jump(0));
-            jumps.into_iter().for_each(|jump| self.patch(jump));
-            self.push(Instruction::OneValue);
-            self.patch(end);
-            return Ok(());
-        }
-        jumps.into_iter().for_each(|jump| self.patch(jump));
-        Ok(())
-    }
-
     fn emit_let(
         &mut self,
         bindings: &[VariableBinding],

@@ -112,6 +112,15 @@ impl CodeEmitter<'_, '_> {
             return Ok(());
         }
         let (one, two) = self.operands(&arguments[0], arguments.get(1))?;
+        if let InlineOperation::SetCar | InlineOperation::SetCdr = inline {
+            self.at(place);
+            self.push(match inline {
+                InlineOperation::SetCar => Instruction::SetCar(one, two),
+                _ => Instruction::SetCdr(one, two),
+            });
+            self.deliver(two, want);
+            return Ok(());
+        }
         let to = self.destination(want)?;
         self.at(place);
         self.push(match inline {

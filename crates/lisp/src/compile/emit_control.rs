@@ -7,6 +7,65 @@ use super::{CompileResult, FormNode, TagbodySegment};
 use crate::code::Instruction;
 
 impl CodeEmitter<'_, '_> {
+    pub(super) fn emit_if(
+        &mut self,
+        test: &FormNode,
+        yes: &FormNode,
+        no: &FormNode,
+        want: ValueUse,
+    ) -> CompileResult<()> {
+        let to_no = self.emit_condition(test)?;
+        self.emit(yes, want)?;
+        if want == ValueUse::Tail {
+            to_no.into_iter().for_each(|jump| self.patch(jump));
+            return self.emit(no, want);
+        }
+        let is_empty = want == ValueUse::Nothing && matches!(no, FormNode::Constant(_));
+        if is_empty {
+            to_no.into_iter().for_each(|jump| self.patch(jump));
+            return Ok(());
+        }
+        let to_end = self.push(Instruction::Jump(0));
+        to_no.into_iter().for_each(|jump| self.patch(jump));
+        self.emit(no, want)?;
+        self.patch(to_end);
+        Ok(())
+    }
+
+    pub(super) fn emit_and_or(
+        &mut self,
+        nodes: &[FormNode],
+        is_and: bool,
+        want: ValueUse,
+    ) -> CompileResult<()> {
+        let Some((last, first)) = nodes.split_last() else { return Ok(()) };
+        let to = self.destination(want)?;
+        let mut jumps = Vec::new();
+        for node in first {
+            self.emit(node, ValueUse::One(to))?;
+            jumps.push(self.push(if is_and {
+                Instruction::JumpNil(to, 0)
+            } else {
+                Instruction::JumpTrue(to, 0)
+            }));
+        }
+        self.emit(last, want)?;
+        if want == ValueUse::Tail {
+            jumps.into_iter().for_each(|jump| self.patch(jump));
+            self.push(Instruction::Return(to));
+            return Ok(());
+        }
+        if let ValueUse::Many(_) = want {
+            let end = self.push(Instruction::Jump(0));
+            jumps.into_iter().for_each(|jump| self.patch(jump));
+            self.push(Instruction::OneValue);
+            self.patch(end);
+            return Ok(());
+        }
+        jumps.into_iter().for_each(|jump| self.patch(jump));
+        Ok(())
+    }
+
     pub(super) fn emit_control(&mut self, node: &FormNode, want: ValueUse) -> CompileResult<()> {
         match node {
             FormNode::Block(block, body) => self.emit_block(*block, body, want),

@@ -419,9 +419,19 @@ impl FormCompiler<'_> {
                 return self.program("malformed symbol macro");
             };
             let symbol = self.check_variable(*name)?;
+            if self.machine.symbols.has(symbol, flag::SPECIAL) {
+                return self.program("a symbol macro cannot be special");
+            }
             self.scope.push(ScopeEntry::SymbolMacro(symbol, *expansion));
         }
         let (declarations, body) = self.split_declarations(body)?;
+        for index in before..self.scope.len() {
+            let ScopeEntry::SymbolMacro(symbol, _) = self.scope[index] else { continue };
+            if self.is_special_here(symbol, &declarations) {
+                self.scope.truncate(before);
+                return self.program("a symbol macro cannot be special");
+            }
+        }
         self.analyze_declared(&declarations, &body, before)
     }
 

@@ -44,7 +44,7 @@ impl Instance {
         file: &Arc<str>,
         depth: usize,
     ) -> Result<(), LispError> {
-        let head = self.machine.car(form).ok().and_then(|head| head.as_symbol());
+        let head = self.machine.car(form).ok().and_then(Word::as_symbol);
         if let Some(symbol) = head.filter(|_| form.is_cons() && depth < MOST_EXPANSIONS) {
             if symbol == well_known::PROGN {
                 let rest = self.machine.heap.pair(form).cdr;

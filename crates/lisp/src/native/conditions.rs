@@ -197,11 +197,17 @@ fn slot_of(m: &mut Machine, kind: Word, name: Word) -> StepResult<(u32, usize)> 
 
 fn checked_slot(m: &mut Machine, word: Word, kind: Word, name: Word) -> StepResult<usize> {
     let (number, _) = slot_of(m, kind, name)?;
-    let found = m.record(word).filter(|(kind, _)| m.types.is_subtype(*kind, number));
+    let name = m.symbol_argument(name)?;
+    // Two conditions may name one reader: it reads the slot of this name in either.
+    let has_slot = |own: u32| {
+        let record = m.types.get(own);
+        record.is_condition && record.slots.iter().any(|slot| slot.name == name)
+    };
+    let found =
+        m.record(word).filter(|(own, _)| m.types.is_subtype(*own, number) || has_slot(*own));
     let Some((own, _)) = found else {
         return Err(m.wrong_type(word, kind));
     };
-    let name = m.symbol_argument(name)?;
     let slot = m.types.get(own).slots.iter().position(|slot| slot.name == name);
     slot.ok_or_else(|| m.simple_error("no such slot"))
 }

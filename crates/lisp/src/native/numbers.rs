@@ -72,6 +72,11 @@ pub(crate) const TABLE: &[NativeFunction] = &[
     native("truncate", 1, 2, |m, a| round(m, a, RoundingMode::Truncate)),
     native("round", 1, 2, |m, a| round(m, a, RoundingMode::Round)),
     native("mod", 2, 2, |m, a| {
+        if let (Some(number), Some(divisor @ 1..)) =
+            (m.argument(a, 0).as_fixnum(), m.argument(a, 1).as_fixnum())
+        {
+            return Ok(Word::fixnum(number.rem_euclid(divisor)));
+        }
         Ok(m.round_quotient(RoundingMode::Floor, m.argument(a, 0), m.argument(a, 1))?.1)
     }),
     native("rem", 2, 2, |m, a| {

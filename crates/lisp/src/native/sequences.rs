@@ -55,6 +55,13 @@ pub(crate) const TABLE: &[NativeFunction] = &[
     }),
     native("svref", 2, 2, |m, a| {
         let vector = m.argument(a, 0);
+        if let (Some(HeapObject::Vector(words, shape)), Some(at)) =
+            (m.heap.get(vector), m.argument(a, 1).as_index())
+            && shape.is_simple()
+            && let Some(word) = words.get(at)
+        {
+            return Ok(*word);
+        }
         let is_simple = shape(m, vector).is_some_and(ArrayShape::is_simple);
         if m.heap.vector(vector).is_none() || !is_simple {
             return Err(m.type_error(m.argument(a, 0), well_known::SIMPLE_VECTOR));
@@ -434,11 +441,14 @@ impl Machine {
             }
             _ => return Err(self.type_error(vector, well_known::VECTOR)),
         };
+        if let Some(word) = found {
+            return Ok(word);
+        }
         let shape = shape(self, vector).filter(|shape| !shape.is_simple());
-        if found.is_none() && at.is_some_and(|at| shape.is_some_and(|s| at < s.capacity())) {
+        if at.is_some_and(|at| shape.is_some_and(|shape| at < shape.capacity())) {
             return self.refuse("elements behind a fill pointer");
         }
-        found.map_or_else(|| Err(self.index_error(index, length)), Ok)
+        Err(self.index_error(index, length))
     }
 
     pub(crate) fn set_element(&mut self, vector: Word, index: Word, value: Word) -> StepResult {

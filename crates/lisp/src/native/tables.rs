@@ -12,8 +12,13 @@ pub(crate) const TABLE: &[NativeFunction] = &[
     native("make-hash-table", 0, MANY, make_table),
     native("gethash", 2, 3, |m, a| {
         let (key, table) = (m.argument(a, 0), m.argument(a, 1));
-        let slot = m.find_key(table, key)?.1;
-        let found = slot.and_then(|slot| m.heap.table(table).map(|table| table.value(slot)));
+        let found = match m.find_plain(table, key) {
+            Some(found) => found,
+            None => {
+                let slot = m.find_key(table, key)?.1;
+                slot.and_then(|slot| m.heap.table(table).map(|table| table.value(slot)))
+            }
+        };
         match found {
             Some(value) => Ok(m.return_values(&[value, T])),
             None => {

@@ -70,7 +70,11 @@ impl Machine {
                 let is_double =
                     matches!(left, RealNumber::Double(_)) || matches!(right, RealNumber::Double(_));
                 if is_double {
+                    let parts = (&left, &right);
                     let (left, right) = (self.as_double(&left)?, self.as_double(&right)?);
+                    if operation == ArithmeticOperation::Divide && right == 0.0 {
+                        return Err(self.zero_divisor(parts, one, two));
+                    }
                     let result = match operation {
                         ArithmeticOperation::Add => left + right,
                         ArithmeticOperation::Subtract => left - right,
@@ -79,7 +83,11 @@ impl Machine {
                     };
                     return self.double_word(result);
                 }
+                let parts = (&left, &right);
                 let (left, right) = (self.as_single(&left)?, self.as_single(&right)?);
+                if operation == ArithmeticOperation::Divide && right == 0.0 {
+                    return Err(self.zero_divisor(parts, one, two));
+                }
                 self.single_word(match operation {
                     ArithmeticOperation::Add => left + right,
                     ArithmeticOperation::Subtract => left - right,

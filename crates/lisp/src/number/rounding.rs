@@ -53,11 +53,13 @@ impl Machine {
             // Zero keeps its sign.
             number
         } else if is_one && !left.is_rational() {
-            // Without loss: x - trunc(x) is exact.
-            let product = self.number(quotient)?;
-            let ((a, b), (c, d)) = (left.exact(), product.exact());
-            let exact = self.ratio_word(&a * &d - &c * &b, b * d)?;
-            self.float_like(exact, &left)?
+            // As SBCL does: what truncation leaves, which is exact, and then one step up or down.
+            let whole = round_big(RoundingMode::Truncate, &top, &bottom);
+            let whole = self.integer_word(whole)?;
+            let truncated = self.float_like(whole, &left)?;
+            let rest = self.subtract(number, truncated)?;
+            let step = self.subtract(quotient, whole)?;
+            if step == Word::fixnum(0) { rest } else { self.subtract(rest, step)? }
         } else {
             let product = self.multiply(quotient, divisor)?;
             self.subtract(number, product)?

@@ -466,8 +466,10 @@
                       `(defun ,(car c) ,(%boa-list (cadr c) all)
                          (%make-record ',name
                                        ,@(%mapcar1 (lambda (s) (if (%in-lambda-list (car s) (cadr c)) (car s) (cadr s))) all)))
-                      `(defun ,(car c) (&key ,@(%mapcar1 (lambda (s) (list (car s) (cadr s))) all))
-                         (%make-record ',name ,@names))))
+                      ;; Parameters have names of their own: initial values do not see the other slots.
+                      (let ((gs (%mapcar1 (lambda (s) (%fresh)) all)))
+                        `(defun ,(car c) (&key ,@(%mapcar-2 (lambda (s g) (list (list (%keyword (car s)) g) (cadr s))) all gs))
+                           (%make-record ',name ,@gs)))))
                 constructors))
          ,@(if predicate `((defun ,predicate (x) (typep x ',name))) nil)
          ,@(if copier `((defun ,copier (x) (copy-structure (%check-the x ',name)))) nil)

@@ -378,12 +378,29 @@
       (setq i (if from-end (1- i) (1+ i)) x (cdr x) y (cdr y)))))
 
 (defun %merge-lists (a b f key)
+  (if (null a) (return-from %merge-lists b))
+  (if (null b) (return-from %merge-lists a))
+  (if key (return-from %merge-lists (%merge-by-key a b f key)))
+  (let* ((head (cons nil nil)) (tail head))
+    (tagbody
+     next
+       (if (funcall f (car b) (car a)) (go second))
+       (%set-cdr tail a) (setq tail a a (cdr a))
+       (if a (go next))
+       (%set-cdr tail b) (go done)
+     second
+       (%set-cdr tail b) (setq tail b b (cdr b))
+       (if b (go next))
+       (%set-cdr tail a)
+     done)
+    (cdr head)))
+(defun %merge-by-key (a b f key)
   (let* ((head (cons nil nil)) (tail head))
     (tagbody
      next
        (cond ((null a) (%set-cdr tail b))
              ((null b) (%set-cdr tail a))
-             ((if key (funcall f (funcall key (car b)) (funcall key (car a))) (funcall f (car b) (car a)))
+             ((funcall f (funcall key (car b)) (funcall key (car a)))
               (%set-cdr tail b) (setq tail b b (cdr b)) (go next))
              (t (%set-cdr tail a) (setq tail a a (cdr a)) (go next))))
     (cdr head)))

@@ -1,6 +1,6 @@
 //! Calls: the function behind a word, its arguments in their places, the host as a caller.
 
-use super::{CodePosition, ResolvedCallee};
+use super::CodePosition;
 use crate::code::{CodeTable, CompiledCode};
 use crate::heap::HeapObject;
 use crate::machine::{ArgumentWindow, CallFrame, FrameRole, Machine};
@@ -9,6 +9,13 @@ use crate::symbols::well_known;
 use crate::trap::{LimitKind, StepResult, Trap, TrapKind, limit};
 use crate::types::condition;
 use crate::value::{NIL, UNBOUND, Word, tag};
+
+/// Function that is about to run.
+#[derive(Clone, Copy)]
+pub(super) enum ResolvedCallee {
+    Code(u32, Word),
+    Native(u32),
+}
 
 impl Machine {
     /// Calls a function from the host. The machine is idle before and after.
@@ -219,6 +226,33 @@ impl Machine {
             return self.collect(codes, top);
         }
         Ok(())
+    }
+
+    #[inline]
+    pub(super) fn captured(&self, closure: Word, index: u16) -> Word {
+        match self.heap.object(closure) {
+            HeapObject::Closure(_, captured) => captured[index as usize],
+            _ => NIL,
+        }
+    }
+
+    pub(super) fn make_closure(
+        &mut self,
+        codes: &CodeTable,
+        made: u32,
+        base: usize,
+        closure: Word,
+    ) -> Word {
+        use crate::code::CaptureSource;
+        let captures = &codes.get(made).captures;
+        let captured: Box<[Word]> = captures
+            .iter()
+            .map(|capture| match capture {
+                CaptureSource::Register(register) => self.registers[base + *register as usize],
+                CaptureSource::Captured(index) => self.captured(closure, *index),
+            })
+            .collect();
+        self.heap.allocate(HeapObject::Closure(made, captured))
     }
 
     /// Replaces the last argument, a list, by its elements; returns the new count.

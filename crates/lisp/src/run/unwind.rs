@@ -1,11 +1,18 @@
 //! Ways out from afar: marks, cleanups on the way, and the values that arrive.
 
-use super::calls::HOST_FRAME;
-use super::{CodePosition, ResolvedCallee, UnwindLanding};
+use super::CodePosition;
+use super::calls::{HOST_FRAME, ResolvedCallee};
 use crate::code::CodeTable;
-use crate::machine::{CallFrame, FrameRole, Machine, MarkKind, PendingUnwind};
-use crate::trap::{StepResult, Trap};
+use crate::machine::{CallFrame, ExitMark, FrameRole, Machine, MarkKind, PendingUnwind};
+use crate::trap::{LimitKind, StepResult, Trap, limit};
 use crate::value::Word;
+
+/// Result of a way out that was looked for.
+pub(super) enum UnwindLanding {
+    At(CodePosition),
+    /// A cleanup runs first: the function is to be called.
+    Cleanup(CodePosition, Word),
+}
 
 impl Machine {
     /// Runs the cleanups of a program that a condition ends, the innermost first. A cleanup may leave to a
@@ -41,6 +48,32 @@ impl Machine {
         }
         self.trace = trace;
         Err(trap)
+    }
+
+    /// Notes a place to come back to: where it is, and the instruction and register that a value arrives at.
+    pub(super) fn push_mark(
+        &mut self,
+        kind: MarkKind,
+        word: Word,
+        cursor: CodePosition,
+        (target, register): (u16, u16),
+    ) -> StepResult<()> {
+        if self.marks.len() > self.limits.depth {
+            return Err(limit(LimitKind::Depth));
+        }
+        self.marks.push(ExitMark {
+            kind,
+            word,
+            closure: cursor.closure,
+            frames: self.frames.len() as u32,
+            code: cursor.code,
+            base: cursor.base as u32,
+            bindings: self.bindings.len() as u32,
+            unwinds: self.unwinds.len() as u32,
+            target,
+            register,
+        });
+        Ok(())
     }
 
     pub(super) fn find_mark(&self, kind: MarkKind, word: Word) -> Option<usize> {

@@ -15,7 +15,7 @@ use crate::state::{RunningTurn, SessionState};
 
 /// Bytes of what is wanted that are shown to somebody who comes back: a screen or two. The hash
 /// stands for the rest.
-const MAX_SHOWN: usize = 4 << 10;
+const MAX_SHOWN_BYTES: usize = 4 << 10;
 
 /// Payload for a signal that was perceived and needs no words.
 pub(crate) fn noted() -> Value {
@@ -125,7 +125,7 @@ fn question(state: &SessionState, id: EffectId) -> Option<Value> {
     let question = &state.questions.get(&id)?.question;
     let intent = &question.intent;
     let wanted = intent.payload().to_string();
-    let shown = cut(&wanted, MAX_SHOWN);
+    let shown = cut(&wanted, MAX_SHOWN_BYTES);
     let plist = PlistBuilder::new()
         .put("approval", state.name_of(id))
         .put_number("effect", id.0)

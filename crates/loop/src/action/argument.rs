@@ -8,7 +8,7 @@ use bridle_sexp::Value;
 use super::{Action, InvalidAction};
 
 /// The longest path, in bytes: what Linux takes.
-const MAX_PATH: usize = 4096;
+const MAX_PATH_BYTES: usize = 4096;
 
 /// The most names in a path: each of its folders is a fact for the policies.
 const MAX_PATH_NAMES: usize = 64;
@@ -17,7 +17,7 @@ const MAX_PATH_NAMES: usize = 64;
 const MAX_ARGUMENTS: usize = 256;
 
 /// The longest name of a host, in bytes: what the domain name system takes.
-const MAX_HOST: usize = 253;
+const MAX_HOST_BYTES: usize = 253;
 
 /// The port of a host when none is given: HTTPS.
 const DEFAULT_PORT: u16 = 443;
@@ -129,7 +129,7 @@ pub(super) fn spend(payload: &Value) -> Result<Action, InvalidAction> {
 pub(super) fn is_plain_path(path: &str) -> bool {
     let Some(rest) = path.strip_prefix('/') else { return false };
     let is_plain = |name: &str| !matches!(name, "" | "." | "..");
-    path.len() <= MAX_PATH
+    path.len() <= MAX_PATH_BYTES
         && !path.contains('\0')
         && rest.split('/').count() <= MAX_PATH_NAMES
         && rest.split('/').all(is_plain)
@@ -142,7 +142,7 @@ fn is_host(host: &str) -> bool {
             |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-' || b == b'_';
         !label.is_empty() && label.bytes().all(is_plain)
     };
-    host.len() <= MAX_HOST
+    host.len() <= MAX_HOST_BYTES
         && (host.split('.').all(is_label)
             || (host.parse::<std::net::Ipv6Addr>().is_ok() && !host.contains(char::is_uppercase)))
 }

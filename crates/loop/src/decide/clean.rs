@@ -14,7 +14,7 @@ use crate::effect::ProposalAuthor;
 const RESERVED: [&str; 4] = ["approved", "approved-action", "depth", "status"];
 
 /// Most dropped keys that are noted by name: more of them say nothing new.
-const MAX_NOTED: usize = 32;
+const MAX_NOTED_KEYS: usize = 32;
 
 /// The payload without such keys, and the names of those that were dropped.
 pub(super) fn clean(by: ProposalAuthor, payload: Value) -> (Value, Vec<Box<str>>) {
@@ -36,7 +36,7 @@ pub(super) fn clean(by: ProposalAuthor, payload: Value) -> (Value, Vec<Box<str>>
             _ => String::new(),
         };
         if reserved.contains(&&*name) || !seen.insert(name.clone()) {
-            if dropped.len() < MAX_NOTED {
+            if dropped.len() < MAX_NOTED_KEYS {
                 dropped.insert(name.into());
             }
             continue;

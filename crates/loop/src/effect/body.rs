@@ -9,7 +9,7 @@ use std::borrow::Cow;
 
 use bridle_sexp::Value;
 
-use super::RefusalCode;
+use super::{CheckResult, DecisionRule, RefusalCode};
 use crate::plist_codec::view;
 
 /// Text before the hash of the state in the body of a `finish` record.
@@ -117,17 +117,17 @@ impl<'v> DecidedBody<'v> {
 
     /// Whether it was allowed.
     pub fn is_allowed(&self) -> bool {
-        self.verdict == Some(super::CheckResult::Allow.word())
+        self.has_verdict(CheckResult::Allow)
     }
 
-    /// Whether somebody was asked for it.
-    pub fn is_asked(&self) -> bool {
-        self.verdict == Some(super::CheckResult::Ask.word())
+    /// Whether it came out so.
+    pub fn has_verdict(&self, verdict: CheckResult) -> bool {
+        self.verdict == Some(verdict.word())
     }
 
     /// Whether an answer of a person decided it.
     pub fn is_by_approval(&self) -> bool {
-        self.rule == Some(super::DecisionRule::Approval.word())
+        self.rule == Some(DecisionRule::Approval.word())
     }
 
     /// Rules that were asked and their results, as words.

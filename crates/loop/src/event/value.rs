@@ -26,7 +26,7 @@ use crate::record_kind::RecordKind;
 use crate::value_size::weight;
 
 /// Room for what is around a payload, in bytes: about as much as usual.
-const AROUND: usize = 192;
+const USUAL_FRAME_BYTES: usize = 192;
 
 impl Event {
     /// The kind of its record.
@@ -93,7 +93,7 @@ impl Event {
     pub fn to_text(&self) -> String {
         match self {
             Event::Signal(signal) => {
-                signal.put(PlistText::with_room(AROUND + weight(&signal.payload))).done()
+                signal.put(PlistText::with_room(USUAL_FRAME_BYTES + weight(&signal.payload))).done()
             }
             Event::Consulted { effect, advice } => {
                 put_consulted(room(advice), *effect, advice).done()
@@ -190,8 +190,8 @@ impl Event {
 
 /// An empty text, with room for an advice.
 fn room(advice: &ReflexAdvice) -> PlistText {
-    let each = advice.proposals.iter().map(|one| AROUND + weight(&one.payload));
-    PlistText::with_room(AROUND + each.sum::<usize>())
+    let each = advice.proposals.iter().map(|one| USUAL_FRAME_BYTES + weight(&one.payload));
+    PlistText::with_room(USUAL_FRAME_BYTES + each.sum::<usize>())
 }
 
 fn put_consulted<F: FieldSink>(fields: F, effect: EffectId, advice: &ReflexAdvice) -> F {

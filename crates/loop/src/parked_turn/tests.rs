@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bridle_sexp::Value;
 
-use super::{MAX_PARKED, MAX_PARKED_BYTES};
+use super::{MAX_PARKED_BYTES, MAX_PARKED_TURNS};
 use crate::effect::Effect;
 use crate::event::{
     ActuatorLocation, ActuatorRef, Event, Proposal, ReflexAdvice, SessionStart, Signal, SignalKind,
@@ -63,11 +63,11 @@ fn ask(state: &mut SessionState, code: &str, text: &str) {
 #[test]
 fn the_oldest_gives_way() {
     let mut state = session();
-    for index in 0..=MAX_PARKED {
+    for index in 0..=MAX_PARKED_TURNS {
         ask(&mut state, &format!("({index})"), "do it");
     }
-    assert_eq!(state.questions.len(), MAX_PARKED + 1);
-    assert_eq!(state.parked.len(), MAX_PARKED);
+    assert_eq!(state.questions.len(), MAX_PARKED_TURNS + 1);
+    assert_eq!(state.parked.len(), MAX_PARKED_TURNS);
 }
 
 #[test]

@@ -26,11 +26,11 @@ pub(super) const LANGUAGE: &str = "examples";
 const MAX_EXAMPLES: usize = 4_096;
 
 /// Time of examples that name none: noon, on a Monday.
-const NOON: i64 = 720;
-const MONDAY: i64 = 1;
+const NOON_MINUTE: i64 = 720;
+const MONDAY_WEEKDAY: i64 = 1;
 
 /// Keys of an example that are about the circumstances. All others are the payload.
-const AROUND: [&str; 15] = [
+const CIRCUMSTANCE_KEYS: [&str; 15] = [
     "principal",
     "owner",
     "by",
@@ -211,8 +211,8 @@ fn facts(example: &Value) -> Result<PolicyFacts, String> {
     Ok(PolicyFacts {
         hash,
         now: number("now", 0)?,
-        minute: number("minute", NOON)?,
-        weekday: number("weekday", MONDAY)?,
+        minute: number("minute", NOON_MINUTE)?,
+        weekday: number("weekday", MONDAY_WEEKDAY)?,
         ..facts
     })
 }
@@ -242,7 +242,7 @@ fn payload(example: &Value) -> Value {
         return payload.clone();
     }
     let pairs = example.elements().unwrap_or_default().chunks(2);
-    let is_around = |key: &Value| AROUND.iter().any(|around| key.is_keyword(around));
+    let is_around = |key: &Value| CIRCUMSTANCE_KEYS.iter().any(|around| key.is_keyword(around));
     let own = pairs.filter(|pair| !pair.first().is_some_and(is_around));
     Value::list(own.flatten().cloned())
 }

@@ -23,7 +23,7 @@ use super::{GuardPolicies, PolicyEntry};
 use crate::hash::PolicyHash;
 
 /// Policies that no set lifts.
-const ALWAYS: &str = include_str!("always.cedar");
+const ALWAYS_POLICIES: &str = include_str!("always.cedar");
 
 const SCHEMA: &str = include_str!("schema.cedarschema");
 
@@ -31,16 +31,16 @@ const SCHEMA: &str = include_str!("schema.cedarschema");
 const ALWAYS_PREFIX: &str = "built-in";
 
 /// The longest file, in bytes: a thousand policies with prose and examples.
-const MAX_TEXT: usize = 1 << 20;
+const MAX_POLICY_TEXT_BYTES: usize = 1 << 20;
 
 /// The most policies of a set: each is checked against every action when it is loaded.
 const MAX_POLICIES: usize = 1_024;
 
 /// The longest id, in bytes: ids are kept with every decision.
-const MAX_ID: usize = 64;
+const MAX_POLICY_ID_BYTES: usize = 64;
 
 /// Most faults that are told: more of them say nothing new.
-const MAX_FAULTS: usize = 32;
+const MAX_TOLD_FAULTS: usize = 32;
 
 static VALIDATOR: LazyLock<Validator> = LazyLock::new(|| {
     let (schema, _) = Schema::from_cedarschema_str(SCHEMA).expect("the schema of this crate");
@@ -68,7 +68,7 @@ pub struct PolicyFault {
 impl InvalidPolicies {
     fn of(mut faults: Vec<PolicyFault>) -> Self {
         faults.sort_by_key(|fault| fault.line);
-        faults.truncate(MAX_FAULTS);
+        faults.truncate(MAX_TOLD_FAULTS);
         Self { faults }
     }
 
@@ -122,8 +122,9 @@ impl GuardPolicies {
         limits: DepthLimits,
     ) -> Result<(Self, Vec<ExampleResult>), InvalidPolicies> {
         let mut faults = Vec::new();
-        if text.len() > MAX_TEXT {
-            let what = format!("a file of {} bytes, expected at most {MAX_TEXT}", text.len());
+        if text.len() > MAX_POLICY_TEXT_BYTES {
+            let what =
+                format!("a file of {} bytes, expected at most {MAX_POLICY_TEXT_BYTES}", text.len());
             return Err(InvalidPolicies { faults: vec![PolicyFault::new(1, what)] });
         }
         let (load, sections) = PolicyLoader::of(text, limits, &mut faults);
@@ -191,7 +192,7 @@ impl PolicyLoader {
         let id = section.id.clone().unwrap_or_else(|| slug(&section.title));
         if !is_id(&id) {
             let what = format!(
-                "id `{id}`, expected 1 to {MAX_ID} letters, digits, `-`, `_`, `.` and not \
+                "id `{id}`, expected 1 to {MAX_POLICY_ID_BYTES} letters, digits, `-`, `_`, `.` and not \
                  `{ALWAYS_PREFIX}` before them"
             );
             faults.push(PolicyFault::new(section.line, what));
@@ -275,7 +276,7 @@ impl PolicyLoader {
 
     /// Adds what no set lifts.
     fn always(&mut self) {
-        let set = PolicySet::from_str(ALWAYS).expect("the policies of this crate");
+        let set = PolicySet::from_str(ALWAYS_POLICIES).expect("the policies of this crate");
         let mut policies: Vec<&cedar_policy::Policy> = set.policies().collect();
         policies.sort_by_key(|policy| number(policy.id()));
         for policy in policies {
@@ -360,7 +361,9 @@ fn number(id: &PolicyId) -> usize {
 
 fn is_id(id: &str) -> bool {
     let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
-    (1..=MAX_ID).contains(&id.len()) && id.chars().all(is_plain) && !id.starts_with(ALWAYS_PREFIX)
+    (1..=MAX_POLICY_ID_BYTES).contains(&id.len())
+        && id.chars().all(is_plain)
+        && !id.starts_with(ALWAYS_PREFIX)
 }
 
 /// A title as an id: words in lower case with `-` between them.
@@ -371,5 +374,5 @@ fn slug(title: &str) -> String {
         .map(str::to_lowercase)
         .collect();
     let slug = words.join("-");
-    slug[..slug.floor_char_boundary(MAX_ID)].to_owned()
+    slug[..slug.floor_char_boundary(MAX_POLICY_ID_BYTES)].to_owned()
 }

@@ -16,7 +16,7 @@ use crate::ids::{SessionId, UnixMillis};
 use crate::plist_codec::UnreadableValue;
 
 /// Different facts that a rehearsal remembers; beyond it, the same is judged again.
-const MAX_REMEMBERED: usize = 65_536;
+const MAX_REMEMBERED_FINDINGS: usize = 65_536;
 
 /// Facts of one proposal, and the answer of the policies.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -137,7 +137,7 @@ impl<'p> PolicyRehearsal<'p> {
         if found.word == PolicyVerdict::Ask && !is_act(facts.kind) {
             found.word = PolicyVerdict::Deny;
         }
-        if self.remembered.len() < MAX_REMEMBERED {
+        if self.remembered.len() < MAX_REMEMBERED_FINDINGS {
             self.remembered.insert(key, found.clone());
         }
         found

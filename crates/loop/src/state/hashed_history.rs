@@ -15,7 +15,7 @@ type Hash = u128;
 
 /// Factor of the sum of hashes for each one added, so that their order counts: odd, and its
 /// powers look like any numbers.
-const SHIFT: Hash = 0x9E37_79B9_7F4A_7C15_F39C_C060_5CED_C835;
+const HASH_SUM_FACTOR: Hash = 0x9E37_79B9_7F4A_7C15_F39C_C060_5CED_C835;
 
 /// Element of a history.
 pub trait HashedEntry {
@@ -40,7 +40,7 @@ impl HashedEntry for PastExchange {
 impl HashedEntry for RememberedRuling {
     fn bytes(&self) -> Vec<u8> {
         let Self { turn, by, target, action, rule, policies, verdict, reason } = self;
-        let mut bytes = Vec::with_capacity(USUAL_RULING);
+        let mut bytes = Vec::with_capacity(USUAL_RULING_BYTES);
         bytes.extend_from_slice(&turn.0.to_le_bytes());
         push(&mut bytes, by.word());
         for name in [target, action] {
@@ -63,7 +63,7 @@ impl HashedEntry for RememberedRuling {
 }
 
 /// Room for a ruling, in bytes.
-const USUAL_RULING: usize = 128;
+const USUAL_RULING_BYTES: usize = 128;
 
 fn push(bytes: &mut Vec<u8>, text: &str) {
     bytes.extend_from_slice(text.as_bytes());
@@ -85,7 +85,7 @@ pub struct SharedHistory<T>(Arc<HashedList<T>>);
 #[derive(Debug, PartialEq)]
 struct HashedList<T> {
     things: VecDeque<(Arc<T>, Hash)>,
-    /// Of the hashes: the latest once, the one before it [`SHIFT`] times, and so on.
+    /// Of the hashes: the latest once, the one before it [`HASH_SUM_FACTOR`] times, and so on.
     sum: Hash,
 }
 
@@ -105,14 +105,14 @@ impl<T: HashedEntry> HashedList<T> {
     fn push(&mut self, thing: Arc<T>) {
         let hash = hash(&*thing);
         self.things.push_back((thing, hash));
-        self.sum = self.sum.wrapping_mul(SHIFT).wrapping_add(hash);
+        self.sum = self.sum.wrapping_mul(HASH_SUM_FACTOR).wrapping_add(hash);
     }
 
     /// Lets the oldest go.
     fn pop(&mut self) {
         let Some((_, hash)) = self.things.pop_front() else { return };
         let later = u32::try_from(self.things.len()).expect("few things are kept");
-        self.sum = self.sum.wrapping_sub(hash.wrapping_mul(SHIFT.wrapping_pow(later)));
+        self.sum = self.sum.wrapping_sub(hash.wrapping_mul(HASH_SUM_FACTOR.wrapping_pow(later)));
     }
 }
 

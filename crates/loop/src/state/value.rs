@@ -50,7 +50,7 @@ impl SessionState {
         let focus = self.focus.as_deref().map(plist_codec::printed).unwrap_or_default();
         let rest = self.waiting(self.plans(PlistText::new())).done();
         // In one piece: hashing many small ones takes three times as long.
-        let mut bytes = Vec::with_capacity(focus.len() + rest.len() + USUAL_DIGESTED);
+        let mut bytes = Vec::with_capacity(focus.len() + rest.len() + USUAL_DIGEST_INPUT_BYTES);
         bytes.extend_from_slice(self.front.hash(|| self.front(PlistText::new()).done()));
         bytes.extend_from_slice(&self.now.0.to_le_bytes());
         for number in [self.seq, self.turns, self.effects] {
@@ -69,7 +69,7 @@ impl SessionState {
     fn usual_room(&self) -> usize {
         let said = |exchange: &Arc<PastExchange>| exchange.asked.len() + exchange.said.len();
         let history: usize = self.history.iter().map(said).sum();
-        history + USUAL_AROUND * (1 + self.history.len() + self.decisions.len())
+        history + USUAL_FRAME_BYTES * (1 + self.history.len() + self.decisions.len())
     }
 
     /// Writes the keys that never change.
@@ -190,10 +190,10 @@ impl SessionState {
 
 /// Room for what is hashed whatever a state holds, in bytes: three hashes, four counters, four lengths,
 /// two sums.
-const USUAL_DIGESTED: usize = 3 * 32 + (4 + 4) * size_of::<u64>() + 2 * size_of::<u128>();
+const USUAL_DIGEST_INPUT_BYTES: usize = 3 * 32 + (4 + 4) * size_of::<u64>() + 2 * size_of::<u128>();
 
 /// Room for a ruling, for what is around the texts of an exchange, and for the rest, in bytes.
-const USUAL_AROUND: usize = 192;
+const USUAL_FRAME_BYTES: usize = 192;
 
 /// Adds a text to what is hashed; its length says where it ends.
 fn push_text(bytes: &mut Vec<u8>, text: &str) {

@@ -80,7 +80,7 @@ impl MemexShared {
             MemexQuestion::Resolve(path) => self.resolved(path, access),
             MemexQuestion::Source(path) => self.source(path, access),
             // Answered by the hub, which has the record.
-            MemexQuestion::Logs(_) => Err(MemexRefusal::NotOurs),
+            MemexQuestion::Logs(_) => Err(MemexRefusal::Internal),
         }
     }
 

@@ -28,7 +28,7 @@ pub enum MemexRefusal {
     /// The index cannot be read now.
     #[error("{0}")]
     Unavailable(String),
-    /// The question is one that others answer.
-    #[error("this question is not answered from the memex")]
-    NotOurs,
+    /// A fault of the daemon; its log has the reason.
+    #[error("a fault of the daemon; its log has the reason")]
+    Internal,
 }

@@ -301,7 +301,7 @@ impl OacpMessage {
         match &self.id {
             Some(id) => out.extend([Value::keyword("id"), id.to_value()]),
             None if self.kind == MessageType::Response => {
-                out.extend([Value::keyword("id"), Value::Nil])
+                out.extend([Value::keyword("id"), Value::Nil]);
             }
             None => {}
         }

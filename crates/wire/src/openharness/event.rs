@@ -70,6 +70,13 @@ macro_rules! events {
                 }
             }
 
+            /// Returns the id of the request that the event answers, if it has one.
+            pub fn request_id(&self) -> Option<&RequestId> {
+                match self {
+                    $( OpenHarnessEvent::$event(data) => data.request_id.as_ref(), )+
+                }
+            }
+
             fn write_fields(&self, out: &mut JsonWriter) {
                 match self {
                     $( OpenHarnessEvent::$event(data) => data.write_fields(out), )+
@@ -109,10 +116,19 @@ impl OpenHarnessEvent {
 
     /// Returns the event as a text frame of the WebSocket profile.
     pub fn to_frame(&self) -> String {
+        self.to_frame_of(None)
+    }
+
+    /// Returns the event as a text frame that names `request` if the event itself names none.
+    pub fn to_frame_of(&self, request: Option<&RequestId>) -> String {
         let mut out = JsonWriter::compact();
         out.open('{');
         out.key("type");
         out.string(self.name());
+        if let Some(request) = request.filter(|_| self.request_id().is_none()) {
+            out.key("request_id");
+            out.string(request.as_str());
+        }
         self.write_fields(&mut out);
         out.close('}');
         out.finish()

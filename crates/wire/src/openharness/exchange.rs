@@ -1,7 +1,8 @@
 //! Small documents of the endpoints beside the main one: cancel, upload, health.
 
 use super::ids::{Label, Name, RefId, RequestId, Timestamp};
-use super::shape::record;
+use super::json::JsonWriter;
+use super::shape::{FlattenedShape as _, record};
 
 record! {
     /// Calls a running request off.
@@ -18,6 +19,19 @@ record! {
         request_id: RequestId = "request_id",
         /// `accepted`.
         status: Name = "status",
+    }
+}
+
+impl CancelAccepted {
+    /// Returns the cancellation as a text frame of the WebSocket profile.
+    pub fn to_frame(&self) -> String {
+        let mut out = JsonWriter::compact();
+        out.open('{');
+        out.key("type");
+        out.string("canceled");
+        self.write_fields(&mut out);
+        out.close('}');
+        out.finish()
     }
 }
 

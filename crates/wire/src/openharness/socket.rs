@@ -27,8 +27,8 @@ pub enum ShellFrame {
 pub struct PostedRequest {
     /// The request.
     pub received: ReceivedRequest,
-    /// Text of the request, as it came.
-    pub body: Box<str>,
+    /// Size of its text in bytes.
+    pub bytes: usize,
 }
 
 impl PostedRequest {
@@ -37,7 +37,8 @@ impl PostedRequest {
         limits: &MessageLimits,
     ) -> Result<ShellFrame, Box<RefusedMessage>> {
         let received = receive::received(message, limits)?;
-        Ok(ShellFrame::Request(Box::new(PostedRequest { received, body: message.source().into() })))
+        let bytes = message.source().len();
+        Ok(ShellFrame::Request(Box::new(PostedRequest { received, bytes })))
     }
 }
 

@@ -13,7 +13,9 @@ use bridle_conform::{self as conform, RunOptions, engine};
 
 use super::middle::{Fault, Habit, Honest, Middle};
 use super::sloppy::plants;
-use crate::harness::{Daemon, Done, Home};
+use bridle_test_support::server_process::ServerProcess;
+
+use crate::harness::{Done, Home};
 
 /// The cases as they were published with their revision; a change of this list is a new revision.
 const FROZEN: &str = include_str!("engine-1.0.0-draft.txt");
@@ -37,7 +39,7 @@ const ORIGIN: &str = "https://app.example.org";
 /// A daemon with that thinker, and two tokens for it.
 pub(crate) struct Scene {
     pub(crate) home: Home,
-    pub(crate) daemon: Daemon,
+    pub(crate) daemon: ServerProcess,
     pub(crate) tokens: [String; 2],
 }
 
@@ -56,7 +58,7 @@ impl Scene {
         let mut args = vec!["up", "--tcp", "off", "--unix", &socket, "--log", "error"];
         args.extend(["--http", "127.0.0.1:0", "--http-origin", ORIGIN, "--thinker", &thinker]);
         args.extend(more);
-        let daemon = Daemon::start(&mut home.command(&args));
+        let daemon = ServerProcess::start(&mut home.command(&args));
         Scene { home, daemon, tokens }
     }
 

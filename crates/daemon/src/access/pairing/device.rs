@@ -1,6 +1,6 @@
 //! Pairing the other way round: a device shows a code, an operator confirms it, the device polls.
 //!
-//! For devices that have a screen and no keys. The HTTP room calls [`WaitingDevices::create`] and
+//! For devices that have a screen and no keys. `http` calls [`WaitingDevices::create`] and
 //! [`WaitingDevices::poll`] for the device, [`WaitingDevices::confirm`] and [`WaitingDevices::deny`] for an operator who
 //! is known to it; `bridle pair` calls the same for whoever owns the state directory. The token is
 //! made when the device fetches it and is nowhere before; until then there are hashes of the code
@@ -12,12 +12,12 @@ use std::fmt;
 use std::io;
 use std::path::Path;
 
-use subtle::ConstantTimeEq as _;
-
 pub use file::DEVICES_FILE;
 
-use super::{CODE_MS, PairingCode, PairingCodeHash, PairingError, PairingOffer, plain};
-use crate::access::tokens::{MAX_NAME, TokenId, check_new, hex, is_line};
+use super::{CODE_CONTEXT, CODE_MS, PairingCode, PairingError, PairingOffer, plain};
+use crate::access::secret_hash::SecretHash;
+use crate::access::tokens::{MAX_NAME, TokenId, check_new, is_line};
+use crate::byte_text::{hex, is_hex};
 use file::DevicesFile;
 
 /// Devices that wait at once: a screen full of them. Each address opens few of them in a minute.
@@ -29,19 +29,19 @@ const ID_BYTES: usize = 6;
 /// Random bytes of a device's secret: nobody guesses it.
 const SECRET_BYTES: usize = 32;
 
-/// What the hashes are for: nothing else is hashed under these words.
-const PURPOSE: &str = "bridle secret of a device that is paired, version 1";
+/// Context of the hashes: nothing else is hashed under these words.
+const SECRET_CONTEXT: &str = "bridle secret of a device that is paired, version 1";
 
-/// What a device needs to show and to keep.
+/// Code that a device shows, with the id and secret that it keeps.
 #[derive(Debug)]
 pub struct DevicePairing {
-    /// What it shows.
+    /// Code to show.
     pub code: PairingCode,
-    /// What it names itself by when it polls.
+    /// Id with which the device polls.
     pub id: PairingId,
-    /// What proves that it is the one.
+    /// Proof that a poll comes from this device.
     pub secret: DeviceSecret,
-    /// When the code ends, in milliseconds since 1970.
+    /// End of the code, in milliseconds since 1970.
     pub expires: i64,
 }
 
@@ -55,11 +55,10 @@ impl PairingId {
         &self.0
     }
 
-    /// Reads a name; `None` if that is none.
+    /// Reads a name; `None` for another form.
     pub fn parse(text: &str) -> Option<PairingId> {
         let digits = text.strip_prefix("p_")?;
-        let is_hex = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
-        let good = digits.len() == 2 * ID_BYTES && digits.bytes().all(is_hex);
+        let good = digits.len() == 2 * ID_BYTES && is_hex(digits);
         good.then(|| PairingId(text.into()))
     }
 }
@@ -80,14 +79,14 @@ impl fmt::Debug for DeviceSecret {
     }
 }
 
-/// How a pairing stands, for the device.
+/// State of a pairing, for the device.
 #[derive(Debug, PartialEq, Eq)]
 pub enum PairingState {
     /// Nobody has answered yet.
     Pending,
     /// The answer is no.
     Denied,
-    /// It is over, was fetched, or never was.
+    /// Expired, fetched before, or unknown.
     Expired,
     /// The answer is yes; this is said once.
     Granted(TokenId, PairingOffer),
@@ -98,11 +97,11 @@ pub enum PairingState {
 pub struct WaitingDeviceInfo {
     /// Its pairing.
     pub id: PairingId,
-    /// What its token will be called by.
+    /// Id of the token that it will get.
     pub device: TokenId,
-    /// What it calls itself; may be empty.
+    /// Name that the device gives itself; may be empty.
     pub name: Box<str>,
-    /// When its code ends, in milliseconds since 1970.
+    /// End of its code, in milliseconds since 1970.
     pub expires: i64,
     /// `pending`, `confirmed` or `denied`.
     pub status: &'static str,
@@ -118,39 +117,21 @@ pub struct WaitingDevices {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct WaitingDevice {
     id: PairingId,
-    code: PairingCodeHash,
-    secret: DeviceSecretHash,
+    code: SecretHash,
+    secret: SecretHash,
     device: TokenId,
     name: Box<str>,
     expires: i64,
     answer: OperatorAnswer,
 }
 
-/// What an operator said.
+/// Answer of an operator.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum OperatorAnswer {
     None,
     No,
     Yes(PairingOffer),
 }
-
-/// The hash of a secret; comparing takes the same time wherever two differ.
-#[derive(Clone, Copy, Debug)]
-struct DeviceSecretHash([u8; 32]);
-
-impl DeviceSecretHash {
-    fn of(secret: &str) -> DeviceSecretHash {
-        DeviceSecretHash(blake3::derive_key(PURPOSE, secret.as_bytes()))
-    }
-}
-
-impl PartialEq for DeviceSecretHash {
-    fn eq(&self, other: &DeviceSecretHash) -> bool {
-        self.0.ct_eq(&other.0).into()
-    }
-}
-
-impl Eq for DeviceSecretHash {}
 
 impl WaitingDevices {
     /// Those of a state directory; nothing is read yet.
@@ -175,8 +156,11 @@ impl WaitingDevices {
         };
         let waiting = WaitingDevice {
             id: created.id.clone(),
-            code: PairingCodeHash::of(&plain(created.code.reveal()).ok_or(PairingError::NoCode)?),
-            secret: DeviceSecretHash::of(created.secret.reveal()),
+            code: SecretHash::of(
+                CODE_CONTEXT,
+                &plain(created.code.reveal()).ok_or(PairingError::NoCode)?,
+            ),
+            secret: SecretHash::of(SECRET_CONTEXT, created.secret.reveal()),
             device: TokenId::from_system().map_err(PairingError::Token)?,
             name: if is_line(name) { name.into() } else { "".into() },
             expires: created.expires,
@@ -230,7 +214,7 @@ impl WaitingDevices {
         change: impl FnOnce(&mut WaitingDevice) -> Result<(), PairingError>,
     ) -> Result<Option<TokenId>, PairingError> {
         let Some(code) = plain(code) else { return Ok(None) };
-        let (hash, mut found) = (PairingCodeHash::of(&code), None);
+        let (hash, mut found) = (SecretHash::of(CODE_CONTEXT, &code), None);
         self.file.change(|all| {
             all.retain(|waiting| is_waiting(waiting, now_ms));
             // All of them are compared, so that the time does not tell which one it was.
@@ -258,7 +242,7 @@ impl WaitingDevices {
         secret: &str,
         now_ms: i64,
     ) -> Result<bool, PairingError> {
-        let hash = DeviceSecretHash::of(secret);
+        let hash = SecretHash::of(SECRET_CONTEXT, secret);
         let all = self.file.read()?;
         let is_it = |waiting: &WaitingDevice| waiting.id == *id && waiting.secret == hash;
         Ok(all.iter().any(|waiting| is_it(waiting) && is_waiting(waiting, now_ms)))
@@ -274,7 +258,7 @@ impl WaitingDevices {
         secret: &str,
         now_ms: i64,
     ) -> Result<PairingState, PairingError> {
-        let hash = DeviceSecretHash::of(secret);
+        let hash = SecretHash::of(SECRET_CONTEXT, secret);
         let is_it = |waiting: &WaitingDevice| {
             waiting.id == *id && waiting.secret == hash && is_waiting(waiting, now_ms)
         };

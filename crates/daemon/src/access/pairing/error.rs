@@ -1,4 +1,4 @@
-//! Why a code could not be issued or redeemed. No text here has a code or a token in it.
+//! Faults of pairing. No text here has a code or a token in it.
 
 use std::io;
 
@@ -12,13 +12,13 @@ pub enum PairingError {
     /// The file cannot be used.
     #[error(transparent)]
     File(#[from] crate::access::private_file::PrivateFileError),
-    /// Enough codes are open.
+    /// Too many codes are open.
     #[error("there are {MAX_OPEN} open codes, expected fewer")]
     TooMany,
-    /// Enough devices wait.
+    /// Too many devices wait.
     #[error("{MAX_WAITING} devices wait to be paired, expected fewer")]
     TooManyDevices,
-    /// A code that is none.
+    /// A text that is no code.
     #[error("bad code, expected {CODE_LEN} letters and digits")]
     NoCode,
     /// The token of a code cannot be made.
@@ -29,7 +29,7 @@ pub enum PairingError {
     Random(#[source] io::Error),
 }
 
-/// Why a device gets no token.
+/// Refusal of a token to a device.
 #[derive(Debug, thiserror::Error)]
 pub enum PairingRefusal {
     /// The code is wrong, over, or was redeemed.
@@ -38,10 +38,10 @@ pub enum PairingRefusal {
     /// Too many codes were wrong.
     #[error("too many wrong codes")]
     SlowDown {
-        /// When to try again, in milliseconds from now.
+        /// Milliseconds until the next try may come.
         retry_after_ms: i64,
     },
-    /// It is not the device's fault.
+    /// Fault of the daemon, not of the device.
     #[error("cannot redeem a code")]
     Failed(#[source] PairingError),
 }

@@ -5,10 +5,11 @@ use std::path::Path;
 
 use bridle_sexp::Value;
 
-use super::{MAX_OPEN, OpenPairing, PairingCodeHash, PairingError, PairingOffer};
+use super::{MAX_OPEN, OpenPairing, PairingError, PairingOffer};
 use crate::access::private_file::PrivateFile;
-use crate::access::tokens::file::{scopes_of, scopes_value, unhex};
-use crate::access::tokens::{TokenOwner, hex, is_line};
+use crate::access::secret_hash::SecretHash;
+use crate::access::tokens::file::{scopes_of, scopes_value};
+use crate::access::tokens::{TokenOwner, is_line};
 
 /// Name of the file inside the state directory.
 pub const PAIRINGS_FILE: &str = "pairings";
@@ -19,7 +20,7 @@ const MAX_FILE: u64 = (MAX_OPEN as u64) << 10;
 /// Keys of a line, in this order.
 const KEYS: [&str; 6] = ["hash", "expires", "name", "owner", "scopes", "lifetime"];
 
-/// Where the file is.
+/// Path, mode and lock of the file.
 #[derive(Debug)]
 pub(super) struct PairingsFile(PrivateFile);
 
@@ -50,7 +51,7 @@ fn text(all: &[OpenPairing]) -> String {
 fn line(open: &OpenPairing) -> Value {
     let PairingOffer { name, owner, scopes, lifetime } = &open.offer;
     let values = [
-        Value::str(hex(&open.hash.0)),
+        Value::str(open.hash.to_hex()),
         Value::int(open.expires),
         Value::str(name.clone()),
         Value::str(owner.as_str()),
@@ -84,7 +85,7 @@ fn parse_line(line: &str) -> Option<OpenPairing> {
     let owner = TokenOwner::parse(owner.as_str()?)?;
     let offer = PairingOffer { name: name.into(), owner, scopes: scopes_of(scopes)?, lifetime };
     Some(OpenPairing {
-        hash: PairingCodeHash(unhex(hash.as_str()?)?),
+        hash: SecretHash::from_hex(hash.as_str()?)?,
         expires: expires.as_i64()?,
         offer,
     })

@@ -27,16 +27,16 @@ pub const ACCESS_MS: i64 = DAY_MS;
 /// Seconds that a device waits between two polls.
 pub const INTERVAL_SEC: u64 = 5;
 
-/// The same in milliseconds, less the time that a poll may take on its way.
+/// Interval that is enforced, in milliseconds: less the time that a poll may take on its way.
 const INTERVAL_MS: i64 = 4_500;
 
-/// What a poll that comes too early adds to the time until the next, in milliseconds (RFC 8628).
+/// Milliseconds that a poll before its time adds to the interval (RFC 8628).
 const PENALTY_MS: i64 = 5_000;
 
 /// Longest time between two polls, in milliseconds.
 const MAX_INTERVAL_MS: i64 = 60_000;
 
-/// Where codes are shown, redeemed and confirmed.
+/// Service that issues, redeems and confirms codes for the HTTP handlers.
 #[derive(Debug)]
 pub struct PairingService {
     pairings: PairingRegistry,
@@ -50,18 +50,18 @@ pub struct PairingService {
     opened: WrongCodeCounter,
     /// Polls and refresh tokens of nobody.
     strays: WrongCodeCounter,
-    /// When devices that wait polled last, and how long they have to wait now, in milliseconds.
+    /// Last polls of waiting devices, and their intervals in milliseconds.
     polls: Mutex<HashMap<PairingId, (i64, i64)>>,
 }
 
-/// How the pairing of a device stands.
+/// State of the pairing of a device.
 #[derive(Debug)]
 pub enum PairingPollResult {
     /// Nobody has answered yet.
     Pending,
     /// The answer is no.
     Denied,
-    /// It is over, was fetched, or never was.
+    /// Expired, fetched before, or unknown.
     Expired,
     /// The answer is yes, said this once.
     Granted(Box<RenewedToken>),
@@ -125,7 +125,7 @@ impl PairingService {
     /// Answers the device that shows a code, for an operator; a yes is for talking, for the owner.
     ///
     /// # Errors
-    /// As [`PairingService::redeem`].
+    /// The same refusals as [`PairingService::redeem`].
     pub fn answer(
         &self,
         code: &str,
@@ -186,7 +186,7 @@ impl PairingService {
     /// Renews the token of a device.
     ///
     /// # Errors
-    /// As [`PairingService::redeem`].
+    /// The same refusals as [`PairingService::redeem`].
     pub fn refresh(
         &self,
         tokens: &TokenRegistry,

@@ -1,6 +1,7 @@
-//! How often codes were wrong, and devices came, for each user or address and for all together.
+//! Counts of wrong codes and of new devices, for each user or address and for all together.
 //!
-//! Held by the desk, in memory: a restart forgives, and takes longer than a guess is worth.
+//! The pairing service keeps them in memory: a restart forgets them, and takes longer than a guess is
+//! worth.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -29,13 +30,13 @@ pub const OPENED_ALL_A_MINUTE: u32 = 60;
 /// not noticed yet that its code is over polls twelve times.
 pub(super) const STRAYS_A_MINUTE: u32 = 60;
 
-/// The same of all addresses: each is a look at a file.
+/// Strays of all addresses in a minute: each reads a file.
 pub(super) const STRAYS_ALL_A_MINUTE: u32 = 600;
 
 /// Milliseconds of a minute.
 const MINUTE_MS: i64 = 60 * 1_000;
 
-/// What was wrong in the present minute, for a bounded number of peers.
+/// Wrong attempts of the present minute, for a bounded number of peers.
 #[derive(Debug)]
 pub(super) struct WrongCodeCounter {
     /// Most of one address.
@@ -55,12 +56,12 @@ struct WrongCodeMinute {
 }
 
 impl WrongCodeCounter {
-    /// Nothing was wrong yet; so many may be in a minute.
+    /// Makes a counter with these limits a minute.
     pub(super) fn new(each: u32, all: u32) -> WrongCodeCounter {
         WrongCodeCounter { each, all, spares_newcomers: false, minute: Mutex::default() }
     }
 
-    /// The same, and whoever was not wrong in this minute has a try, whatever others did.
+    /// Makes a counter that leaves a try to a peer without a wrong one in this minute.
     pub(super) fn sparing_newcomers(each: u32, all: u32) -> WrongCodeCounter {
         WrongCodeCounter { spares_newcomers: true, ..WrongCodeCounter::new(each, all) }
     }
@@ -69,7 +70,7 @@ impl WrongCodeCounter {
     /// count as many.
     ///
     /// # Errors
-    /// How long to wait, in milliseconds: too many were wrong.
+    /// Too many attempts were wrong; returns the wait in milliseconds.
     pub(super) fn attempt(&self, from: PeerSource, now_ms: i64) -> Result<(), i64> {
         let mut minute = self.minute.lock().unwrap_or_else(PoisonError::into_inner);
         minute.turn(now_ms);

@@ -56,7 +56,7 @@ impl SocketEnds {
 /// Asks the system, for all connections.
 #[derive(Debug)]
 pub(crate) struct SocketTable {
-    /// Who waits for the next reading; at most one for each connection.
+    /// Waiters for the next reading; at most one for each connection.
     waiting: Mutex<Vec<SocketQuery>>,
     /// The one turn to read.
     turn: Arc<Semaphore>,
@@ -96,7 +96,7 @@ impl SocketTable {
         }
     }
 
-    /// The same, by the table.
+    /// Looks the owner up in the table.
     async fn listed(self: Arc<SocketTable>, ends: SocketEnds) -> Option<u32> {
         let (answer, mut answered) = oneshot::channel();
         self.lock().push(SocketQuery { ends, answer });
@@ -119,7 +119,7 @@ impl SocketTable {
     }
 }
 
-/// What was found about the owner of a socket.
+/// Owner of a socket, as far as it was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum SocketOwner {
     Nobody,

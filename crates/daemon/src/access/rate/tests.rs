@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
+use super::EventRate;
 use super::{MAX_BUCKETS, RateExceeded, SWEEP, TokenBuckets, take};
-use crate::config::EventRate;
 
 const RATE: EventRate = EventRate { per_second: 4, burst: 3 };
 

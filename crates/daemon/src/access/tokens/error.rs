@@ -19,7 +19,7 @@ pub enum TokenError {
         path: PathBuf,
         /// The first line that is wrong, counted from 1.
         line: usize,
-        /// What is wrong with it.
+        /// Description of the fault.
         why: &'static str,
     },
     /// No token of that id.
@@ -31,7 +31,7 @@ pub enum TokenError {
     /// The file is full.
     #[error("there are {MAX_TOKENS} tokens, expected fewer")]
     TooMany,
-    /// The same random id came twice.
+    /// Random id that exists already.
     #[error("the id is taken by chance")]
     IdTaken,
     /// The name cannot be shown on a line.

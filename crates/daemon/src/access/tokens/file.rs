@@ -14,10 +14,10 @@ use std::path::Path;
 use bridle_sexp::Value;
 
 use super::{
-    MAX_TOKENS, SECRET_BYTES, TokenEntry, TokenError, TokenHash, TokenId, TokenOwner, TokenScope,
-    TokenScopes, hex, is_line,
+    MAX_TOKENS, TokenEntry, TokenError, TokenId, TokenOwner, TokenScope, TokenScopes, is_line,
 };
 use crate::access::private_file::{FileStamp, PrivateFile};
+use crate::access::secret_hash::SecretHash;
 
 /// Name of the file inside the state directory.
 pub const TOKENS_FILE: &str = "tokens";
@@ -31,7 +31,7 @@ const MAX_FILE: u64 = (MAX_TOKENS as u64) << 10;
 /// Keys of a line, in this order.
 const KEYS: [&str; 7] = ["id", "name", "owner", "scopes", "created", "expires", "hash"];
 
-/// Where the file is.
+/// Path, mode and lock of the file.
 #[derive(Debug)]
 pub(super) struct TokensFile(PrivateFile);
 
@@ -82,12 +82,12 @@ fn line(entry: &TokenEntry) -> Value {
         scopes_value(entry.scopes),
         Value::int(entry.created),
         entry.expires.map_or(Value::Nil, Value::int),
-        Value::str(hex(&entry.hash.0)),
+        Value::str(entry.hash.to_hex()),
     ];
     Value::plist(KEYS.into_iter().zip(values))
 }
 
-/// Where a file is wrong, and how.
+/// Line of a fault and its description.
 type Fault = (usize, &'static str);
 
 fn parse(bytes: &[u8]) -> Result<Vec<TokenEntry>, Fault> {
@@ -141,7 +141,7 @@ fn parse_line(line: &str) -> Result<TokenEntry, &'static str> {
         scopes: scopes_of(scopes).ok_or("expected scopes")?,
         created: created.as_i64().ok_or("expected a time of creation")?,
         expires,
-        hash: TokenHash(hash.as_str().and_then(unhex).ok_or("expected a hash")?),
+        hash: hash.as_str().and_then(SecretHash::from_hex).ok_or("expected a hash")?,
     })
 }
 
@@ -153,18 +153,4 @@ pub(crate) fn scopes_value(scopes: TokenScopes) -> Value {
 /// Scopes from a list of keywords; `None` if one is unknown, or there is none.
 pub(crate) fn scopes_of(value: &Value) -> Option<TokenScopes> {
     value.elements()?.iter().map(|scope| TokenScope::parse(scope.as_keyword()?)).collect()
-}
-
-/// A hash from its hex digits.
-pub(crate) fn unhex(text: &str) -> Option<[u8; SECRET_BYTES]> {
-    let digits = text.as_bytes();
-    if digits.len() != 2 * SECRET_BYTES || !digits.iter().copied().all(super::is_hex) {
-        return None;
-    }
-    let mut hash = [0; SECRET_BYTES];
-    for (byte, pair) in hash.iter_mut().zip(digits.chunks_exact(2)) {
-        let pair = std::str::from_utf8(pair).ok()?;
-        *byte = u8::from_str_radix(pair, 16).ok()?;
-    }
-    Some(hash)
 }

@@ -11,13 +11,11 @@ use std::fmt;
 use std::path::Path;
 
 use bridle_sexp::Value;
-use subtle::ConstantTimeEq as _;
 
-use super::file::unhex;
-use super::{
-    BearerToken, MAX_TOKENS, SECRET_BYTES, TokenError, TokenId, TokenRegistry, TokenSeed, hex,
-};
+use super::{BearerToken, MAX_TOKENS, SECRET_BYTES, TokenError, TokenId, TokenRegistry, TokenSeed};
 use crate::access::private_file::PrivateFile;
+use crate::access::secret_hash::SecretHash;
+use crate::byte_text::{hex, unhex_array};
 
 /// Name of the file inside the state directory.
 pub const REFRESH_FILE: &str = "refresh";
@@ -26,13 +24,13 @@ pub const REFRESH_FILE: &str = "refresh";
 /// token is remembered, which is what is renewed.
 pub const REFRESH_MS: i64 = super::KEPT_MS;
 
-/// What every refresh token begins with, so that it is not taken for a bearer token.
+/// Prefix of every refresh token: it is not taken for a bearer token.
 const PREFIX: &str = "bridler_";
 
 /// Largest file that is read, in bytes: 512 for each token, twice what one takes.
 const MAX_FILE: u64 = (MAX_TOKENS as u64) << 9;
 
-/// What the hashes are for: nothing else is hashed under these words.
+/// Context of the hashes: nothing else is hashed under these words.
 const FAMILY: &str = "bridle refresh token at rest, the half that stays, version 1";
 const CURRENT: &str = "bridle refresh token at rest, the half that changes, version 1";
 
@@ -60,11 +58,11 @@ impl fmt::Debug for RefreshToken {
 pub struct RenewedToken {
     /// The token.
     pub token: BearerToken,
-    /// What renews it next.
+    /// Refresh token that renews it next.
     pub refresh: RefreshToken,
     /// Its public name, which stays.
     pub id: TokenId,
-    /// When it ends, in milliseconds since 1970.
+    /// End of its life, in milliseconds since 1970.
     pub expires: i64,
 }
 
@@ -78,32 +76,15 @@ pub struct RefreshTokens {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct RefreshEntry {
     id: TokenId,
-    family: RefreshTokenHash,
-    current: RefreshTokenHash,
-    /// When it ends, in milliseconds since 1970.
+    family: SecretHash,
+    current: SecretHash,
+    /// End of its life, in milliseconds since 1970.
     until: i64,
-    /// How long a renewed token holds, in milliseconds.
+    /// Lifetime of a renewed token, in milliseconds.
     lifetime: i64,
 }
 
-#[derive(Clone, Copy, Debug)]
-struct RefreshTokenHash([u8; SECRET_BYTES]);
-
-impl RefreshTokenHash {
-    fn of(purpose: &str, half: &str) -> RefreshTokenHash {
-        RefreshTokenHash(blake3::derive_key(purpose, half.as_bytes()))
-    }
-}
-
-impl PartialEq for RefreshTokenHash {
-    fn eq(&self, other: &RefreshTokenHash) -> bool {
-        self.0.ct_eq(&other.0).into()
-    }
-}
-
-impl Eq for RefreshTokenHash {}
-
-/// What a presented refresh token turned out to be.
+/// Verdict on a presented refresh token.
 enum PresentedRefreshToken {
     /// The one that is good.
     Good(RefreshEntry),
@@ -132,8 +113,8 @@ impl RefreshTokens {
         let (family, current) = (half()?, half()?);
         let line = RefreshEntry {
             id: id.clone(),
-            family: RefreshTokenHash::of(FAMILY, &family),
-            current: RefreshTokenHash::of(CURRENT, &current),
+            family: SecretHash::of(FAMILY, &family),
+            current: SecretHash::of(CURRENT, &current),
             until: now_ms.saturating_add(REFRESH_MS),
             lifetime,
         };
@@ -165,15 +146,15 @@ impl RefreshTokens {
         self.change(|all| {
             let Some(place) = all.iter().position(|line| line.id == id) else { return Ok(()) };
             let line = &mut all[place];
-            if line.family != RefreshTokenHash::of(FAMILY, family) || line.until <= now_ms {
+            if line.family != SecretHash::of(FAMILY, family) || line.until <= now_ms {
                 return Ok(());
             }
-            if line.current != RefreshTokenHash::of(CURRENT, current) {
+            if line.current != SecretHash::of(CURRENT, current) {
                 all.remove(place);
                 found = PresentedRefreshToken::Used;
                 return Ok(());
             }
-            line.current = RefreshTokenHash::of(CURRENT, &next);
+            line.current = SecretHash::of(CURRENT, &next);
             line.until = now_ms.saturating_add(REFRESH_MS);
             found = PresentedRefreshToken::Good(line.clone());
             Ok(())
@@ -229,7 +210,7 @@ fn written(id: &TokenId, family: &str, current: &str) -> RefreshToken {
 fn halves(presented: &str) -> Option<(TokenId, &str, &str)> {
     let (id, rest) = presented.strip_prefix(PREFIX)?.split_once('_')?;
     let (family, current) = rest.split_once('_')?;
-    let is_half = |half: &str| unhex(half).is_some();
+    let is_half = |half: &str| unhex_array::<SECRET_BYTES>(half).is_some();
     (is_half(family) && is_half(current)).then_some(())?;
     Some((TokenId::parse(id)?, family, current))
 }
@@ -238,8 +219,8 @@ fn text(all: &[RefreshEntry]) -> String {
     let line = |line: &RefreshEntry| {
         let values = [
             Value::str(line.id.as_str()),
-            Value::str(hex(&line.family.0)),
-            Value::str(hex(&line.current.0)),
+            Value::str(line.family.to_hex()),
+            Value::str(line.current.to_hex()),
             Value::int(line.until),
             Value::int(line.lifetime),
         ];
@@ -263,8 +244,8 @@ fn parse_line(line: &str) -> Option<RefreshEntry> {
     }
     Some(RefreshEntry {
         id: TokenId::parse(id.as_str()?)?,
-        family: RefreshTokenHash(unhex(family.as_str()?)?),
-        current: RefreshTokenHash(unhex(current.as_str()?)?),
+        family: SecretHash::from_hex(family.as_str()?)?,
+        current: SecretHash::from_hex(current.as_str()?)?,
         until: until.as_i64()?,
         lifetime: lifetime.as_i64()?,
     })

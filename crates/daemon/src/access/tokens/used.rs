@@ -19,7 +19,7 @@ const USED_FILE: &str = "tokens.used";
 /// Name of the new file until it takes the place of the old one.
 const NEW_FILE: &str = "tokens.used.new";
 
-/// How exact a last use is, in milliseconds: an hour. More would be a diary, and a write each time.
+/// Resolution of a last use, in milliseconds: an hour. A finer one would be a diary, and a write each time.
 const GRAIN_MS: i64 = 60 * 60 * 1_000;
 
 /// Longest file that is read, in bytes: 32 for each token.
@@ -62,7 +62,7 @@ impl TokenLastUse {
     }
 }
 
-/// What cannot be read is no use at all.
+/// Reads the last uses; a file that cannot be read counts as empty.
 fn read(dir: &Path) -> BTreeMap<TokenId, i64> {
     let mut text = String::new();
     let opened = OpenOptions::new().read(true).custom_flags(no_follow()).open(dir.join(USED_FILE));

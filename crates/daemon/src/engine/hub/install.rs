@@ -17,10 +17,10 @@ use crate::access::principal::Principal;
 /// Policies know the time to the second.
 const SECOND_MS: i64 = 1_000;
 
-/// What a shell is told that may no longer see its session.
+/// Reason for a shell that may no longer see its session.
 const NO_LONGER: &str = "the policies that hold now do not let this connection be here";
 
-/// What whoever asks is told when the file could not even be looked at.
+/// Reason for a file that could not even be looked at.
 const NOT_READ: &str = "the policies could not be read; the daemon's log has the reason";
 
 impl Hub {
@@ -33,9 +33,9 @@ impl Hub {
         self: &Arc<Hub>,
         by: &str,
     ) -> Result<PolicyHash, EngineError> {
-        let _alone = self.guard.installing.lock().await;
+        let _alone = self.home.guard.installing.lock().await;
         let hub = Arc::clone(self);
-        let read = tokio::task::spawn_blocking(move || hub.guard.read()).await;
+        let read = tokio::task::spawn_blocking(move || hub.home.guard.read()).await;
         let read = read.map_err(|error| {
             tracing::error!(%error, "reading the policies broke off");
             EngineError::because(EngineErrorCode::Internal, NOT_READ)
@@ -43,13 +43,13 @@ impl Hub {
         let candidate = match read {
             Ok(candidate) => candidate,
             Err(reason) => {
-                self.guard.refuse(&reason);
+                self.home.guard.refuse(&reason);
                 self.tell_refused(&reason, by).await;
                 return Err(EngineError::because(EngineErrorCode::InvalidValue, reason));
             }
         };
         self.record_policies(&candidate, by).await?;
-        let hash = self.guard.install(candidate);
+        let hash = self.home.guard.install(candidate);
         tracing::info!(%hash, by, "policies installed");
         self.look_again();
         Ok(hash)
@@ -57,26 +57,27 @@ impl Hub {
 
     /// Records at the start what holds, and why the file does not if it does not.
     pub(super) async fn record_first_policies(&self, by: &str) {
-        let present = self.guard.present();
+        let present = self.home.guard.present();
         if let Some(reason) = &present.fault {
             self.tell_refused(reason, by).await;
         }
         let hash = present.installed.hash();
-        let known = self.readers.read(move |reader| policy_sets::is_recorded(reader, hash)).await;
+        let known =
+            self.home.readers.read(move |reader| policy_sets::is_recorded(reader, hash)).await;
         let is_recorded = match known {
             Ok(true) => true,
             // Otherwise it is recorded with the first session that needs it.
             _ => self.record_own(present.draft(self.now(), by)).await,
         };
         if is_recorded {
-            self.guard.set_recorded();
+            self.home.guard.set_recorded();
         }
     }
 
     /// Says loudly that policies were not installed.
     async fn tell_refused(&self, reason: &str, by: &str) {
         tracing::warn!(reason, "the policies are not installed; what held before goes on to hold");
-        self.record_own(guard::refusal(self.guard.file(), reason, self.now(), by)).await;
+        self.record_own(guard::refusal(self.home.guard.file(), reason, self.now(), by)).await;
     }
 
     async fn record_policies(
@@ -85,7 +86,7 @@ impl Hub {
         by: &str,
     ) -> Result<(), EngineError> {
         let hash = candidate.hash();
-        if self.readers.read(move |reader| policy_sets::is_recorded(reader, hash)).await? {
+        if self.home.readers.read(move |reader| policy_sets::is_recorded(reader, hash)).await? {
             return Ok(());
         }
         match self.record_own(candidate.draft(self.now(), by)).await {
@@ -98,7 +99,7 @@ impl Hub {
     async fn record_own(&self, draft: NewRecord) -> bool {
         let kind = draft.kind;
         let append = RecordAppend { drafts: vec![draft], ..RecordAppend::default() };
-        match self.keep(append).await {
+        match self.home.keep(append).await {
             Ok(_) => true,
             Err(error) => {
                 tracing::warn!(%error, kind, "could not be recorded");
@@ -115,7 +116,7 @@ impl Hub {
         role: AttachRole,
         session: &LiveSessionSlot,
     ) -> bool {
-        let (at, present) = (self.now().div_euclid(SECOND_MS), self.guard.present());
+        let (at, present) = (self.now().div_euclid(SECOND_MS), self.home.guard.present());
         let is_same = |last: &AdmittedShell| {
             last.at == at
                 && last.role == role
@@ -138,7 +139,7 @@ impl Hub {
 
     /// Asks again for everybody who is attached.
     fn look_again(&self) {
-        for session in self.present() {
+        for session in self.directory.present() {
             let feeds: Vec<(AttachmentId, Principal, AttachRole)> = {
                 let inner = session.lock();
                 inner.feeds.iter().map(|feed| (feed.id, feed.who.clone(), feed.role)).collect()

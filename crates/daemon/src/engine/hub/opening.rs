@@ -22,7 +22,7 @@ use super::Hub;
 use crate::config::DaemonConfig;
 use crate::error::DaemonError;
 
-/// What whoever names a file, or nothing, is told.
+/// Reason for a path that names a file, or nothing.
 const NO_FOLDER: &str = "expected the path of a folder, whole";
 
 /// The files, and what is needed to open them.
@@ -34,7 +34,7 @@ pub(super) struct EngineFiles {
     clock: Arc<MonotonicClock>,
     editor: Arc<OnceLock<MemoryEditor>>,
     open: OnceLock<OpenedStores>,
-    /// What the host carries out since they are open, if that was not so from the start.
+    /// Actuators of the host since they are open, if they were not from the start.
     actuators: OnceLock<Vec<ActuatorRef>>,
     /// One opens them at a time.
     opening: tokio::sync::Mutex<()>,
@@ -174,12 +174,12 @@ impl EngineFiles {
         Ok(())
     }
 
-    /// The same while the daemon runs.
+    /// Opens the files of a folder while the daemon runs, and has them looked after.
     fn open_later(&self, root: &Path, hub: &Hub) -> Result<(), DaemonError> {
         let memory = self.open(root)?;
-        self.look_after(root, Arc::clone(&memory), &hub.overlays)?;
+        self.look_after(root, Arc::clone(&memory), &hub.home.overlays)?;
         self.admit(&memory);
-        let _ = self.actuators.set(hub.host.actuators());
+        let _ = self.actuators.set(hub.home.host.actuators());
         Ok(())
     }
 }
@@ -194,7 +194,7 @@ impl Hub {
         path: &str,
         by: &str,
     ) -> Result<Value, EngineError> {
-        let _alone = self.files.opening.lock().await;
+        let _alone = self.home.files.opening.lock().await;
         let (hub, path) = (Arc::clone(self), PathBuf::from(path));
         let opened = tokio::task::spawn_blocking(move || hub.open_folder(&path)).await;
         let folder = opened.map_err(|error| {
@@ -211,7 +211,7 @@ impl Hub {
             .filter(|real| real.is_dir())
             .ok_or_else(|| EngineError::invalid("path", NO_FOLDER))?;
         let name = real.display().to_string();
-        match self.files.memory() {
+        match self.home.files.memory() {
             Some(open) if open.root() == real => return Ok(name),
             Some(_) => {
                 let text = "another memex is open; it is exchanged when the daemon starts again";
@@ -219,7 +219,7 @@ impl Hub {
             }
             None => {}
         }
-        self.files.open_later(&real, self).map_err(|error| {
+        self.home.files.open_later(&real, self).map_err(|error| {
             tracing::warn!(%error, "a memex cannot be opened");
             EngineError::invalid("path", format!("the folder cannot be a memex: {error}"))
         })?;

@@ -18,10 +18,10 @@ use super::Hub;
 use crate::access::principal::Principal;
 
 /// Sessions that are asked, beside the one in which it is looked for first: some 100 us each.
-const ASKED: usize = 1024;
+const MAX_SEARCHED_SESSIONS: usize = 1024;
 
-/// How long it is looked for.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// Time that a search takes at most.
+const SEARCH_TIMEOUT: Duration = Duration::from_secs(5);
 
 impl Hub {
     /// Finds a message for which something was begun that can still be given up, in the sessions
@@ -33,12 +33,12 @@ impl Hub {
         is_it: impl Fn(&Signal) -> bool,
     ) -> Option<(SessionId, u64)> {
         let look = async {
-            self.recovered().await;
+            self.running.recovered().await;
             let waiting =
-                self.readers.read(bridle_record::RecordReader::open_sessions).await.ok()?;
+                self.home.readers.read(bridle_record::RecordReader::open_sessions).await.ok()?;
             let open = waiting.iter().filter(|row| row.open > 0);
             let open = open.filter_map(|row| SessionId::parse(&row.session).ok());
-            for id in first.into_iter().chain(open.take(ASKED)) {
+            for id in first.into_iter().chain(open.take(MAX_SEARCHED_SESSIONS)) {
                 for seq in self.ongoing(&who, &id).await {
                     let signal = self.signal(&id, seq).await;
                     if signal.is_some_and(|signal| is_it(&signal)) {
@@ -49,7 +49,7 @@ impl Hub {
             None
         };
         // Whoever asks is not kept for longer; it may ask again.
-        tokio::time::timeout(PATIENCE, look).await.ok().flatten()
+        tokio::time::timeout(SEARCH_TIMEOUT, look).await.ok().flatten()
     }
 
     /// The messages of a session for which something can be given up; none for who may not.
@@ -67,7 +67,7 @@ impl Hub {
     async fn signal(&self, id: &SessionId, seq: Seq) -> Option<Arc<Signal>> {
         let (id, after) = (id.clone(), seq.0.checked_sub(1)?);
         let read = move |reader: &bridle_record::RecordReader| reader.stream(id.as_str(), after, 1);
-        let record = self.readers.read(read).await.ok()?.into_iter().next()?;
+        let record = self.home.readers.read(read).await.ok()?.into_iter().next()?;
         let value = session_fold::parse(record.body.text()?)?;
         match Event::from_value(kind_of(&record)?, &value) {
             Ok(Event::Signal(signal)) => Some(signal),

@@ -2,19 +2,16 @@
 //!
 //! long: a start is one order of steps, and the hub has all its fields in one place.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError};
+use std::time::{Duration, Instant};
+
 use bridle_history::policy_sets::was_installed;
 use bridle_host::Host;
 use bridle_loop::{RecordKind, SessionId, TimerTick};
 use bridle_memex::MEMORY;
 use bridle_record::{NewRecord, RecordAppend, RecordStore, WakingSession};
 use bridle_sexp::Value;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
-
-use tokio::sync::Semaphore;
-use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
 
 use super::super::clock::MonotonicClock;
 use super::super::facts::HubFacts;
@@ -25,11 +22,13 @@ use super::super::readers::ReaderPool;
 use super::super::record_writer::RecordWriter;
 use super::super::refusals::RefusalCounter;
 use super::super::schedules::ScheduleList;
-use super::super::session_timers::SessionTimers;
 use super::super::spending::RecordBudgetUse;
 use super::super::unsaved_buffers::UnsavedBuffers;
+use super::Hub;
+use super::engine_tasks::EngineTasks;
+use super::home::Home;
 use super::opening::EngineFiles;
-use super::{DESKS, Hub};
+use super::session_directory::SessionDirectory;
 use crate::config::DaemonConfig;
 use crate::error::DaemonError;
 use crate::metrics::EngineMetrics;
@@ -46,13 +45,13 @@ fn clock(store: &mut RecordStore, config: &DaemonConfig) -> Result<MonotonicCloc
 }
 
 /// The session that heartbeats go to.
-const HEARTBEAT: &str = "heartbeat";
+const HEARTBEAT_SESSION: &str = "heartbeat";
 
 /// The principal of what the daemon itself does.
-const DAEMON: &str = "daemon";
+const DAEMON_PRINCIPAL: &str = "daemon";
 
 /// Longest sleep of the timer. In a test build the clock may jump while it sleeps.
-const NAP: Duration =
+const MAX_TIMER_SLEEP: Duration =
     if cfg!(feature = "faults") { Duration::from_millis(100) } else { Duration::from_secs(3600) };
 
 impl Hub {
@@ -94,50 +93,43 @@ impl Hub {
         .map_err(DaemonError::Keeper)?;
         files.attend(config.memex.as_deref(), memory, &overlays)?;
         let limits = config.engine;
-        let hub = Arc::new(Hub {
-            limits,
+        let home = Home {
             keeper,
-            keeping: Mutex::new(Some(keeping)),
+            head: AtomicU64::new(head),
             readers: ReaderPool::new(config.state.clone(), limits.readers),
-            clock,
             actuators: host.actuators(),
             host: Arc::new(host),
             files,
-            sessions: Mutex::default(),
-            loaded: Mutex::default(),
-            wakes: SessionTimers::default(),
             refusals: RefusalCounter::default(),
             guard,
             sums,
             plans: ScheduleList::default(),
             spending,
             overlays,
-            workers: Semaphore::new(limits.workers),
-            desks: Semaphore::new(DESKS),
-            tasks: TaskTracker::new(),
-            recovering: TaskTracker::new(),
-            quit: CancellationToken::new(),
-            stamps: AtomicU64::new(1),
-            stopping: AtomicBool::new(false),
-            head: AtomicU64::new(head),
+        };
+        let hub = Arc::new(Hub {
+            limits,
+            clock,
             started: Instant::now(),
-            names: std::hash::RandomState::new(),
             metrics,
+            home,
+            directory: SessionDirectory::default(),
+            running: EngineTasks::new(limits.workers, keeping),
         });
         facts.introduce(&hub);
         hub.note(RecordKind::DaemonUp).await;
-        hub.record_first_policies(DAEMON).await;
+        hub.record_first_policies(DAEMON_PRINCIPAL).await;
         hub.take_up(&waiting);
-        hub.tasks.spawn(Arc::clone(&hub).keep_time(config.heartbeat));
+        hub.running.tasks.spawn(Arc::clone(&hub).keep_time(config.heartbeat));
         Ok(hub)
     }
 
     /// Ends everything in order: nothing new is taken, what is being recorded is recorded, what
     /// runs is canceled, states are saved, and the record is closed.
     pub(crate) async fn stop(self: &Arc<Hub>, grace: Duration) {
-        self.stopping.store(true, Ordering::Relaxed);
-        self.quit.cancel();
-        for session in self.present() {
+        self.running.stopping.store(true, Ordering::Relaxed);
+        self.running.quit.cancel();
+        for session in self.directory.present() {
             let mut inner = session.lock();
             for worker in inner.workers.values() {
                 worker.cancel.cancel();
@@ -145,14 +137,14 @@ impl Hub {
             inner.inbox.push_back(InboxItem::Evict);
             self.wake_drive(&session, &mut inner);
         }
-        self.tasks.close();
-        if tokio::time::timeout(grace, self.tasks.wait()).await.is_err() {
-            tracing::warn!(left = self.tasks.len(), "work of sessions did not end in time");
+        self.running.tasks.close();
+        if tokio::time::timeout(grace, self.running.tasks.wait()).await.is_err() {
+            tracing::warn!(left = self.running.tasks.len(), "work of sessions did not end in time");
         }
-        self.files.stop().await;
+        self.home.files.stop().await;
         self.note(RecordKind::DaemonDown).await;
-        self.keeper.close();
-        let keeping = self.keeping.lock().unwrap_or_else(PoisonError::into_inner).take();
+        self.home.keeper.close();
+        let keeping = self.running.keeping.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(keeping) = keeping {
             let ended = tokio::task::spawn_blocking(move || keeping.join()).await;
             if !matches!(ended, Ok(Ok(()))) {
@@ -164,9 +156,10 @@ impl Hub {
     /// Records what the daemon itself does. A record that is full now is no reason not to start.
     async fn note(&self, kind: RecordKind) {
         let version = Value::plist([("version", Value::str(env!("CARGO_PKG_VERSION")))]);
-        let draft = NewRecord::new("", kind.word(), self.now(), DAEMON, version.to_string());
+        let draft =
+            NewRecord::new("", kind.word(), self.now(), DAEMON_PRINCIPAL, version.to_string());
         let append = RecordAppend { drafts: vec![draft], ..RecordAppend::default() };
-        if let Err(error) = self.keep(append).await {
+        if let Err(error) = self.home.keep(append).await {
             tracing::warn!(%error, %kind, "could not be recorded");
         }
     }
@@ -175,24 +168,24 @@ impl Hub {
     fn take_up(self: &Arc<Hub>, waiting: &[WakingSession]) {
         for row in waiting {
             let Ok(id) = SessionId::parse(&row.session) else { continue };
-            self.wakes.set(&id, row.wake);
+            self.directory.wakes.set(&id, row.wake);
             // Of one that has only something planned, the schedules are counted and listed.
             if row.open > 0 || row.wake.is_some() {
-                self.tell(id, InboxItem::Recover(self.recovering.token()));
+                self.tell(id, InboxItem::Recover(self.running.recovering.token()));
             }
         }
-        self.recovering.close();
+        self.running.recovering.close();
     }
 
     /// Hands work to a session that need not be in memory.
     fn tell(self: &Arc<Hub>, id: SessionId, work: InboxItem) {
         let hub = Arc::clone(self);
-        self.tasks.spawn(async move {
+        self.running.tasks.spawn(async move {
             match hub.find(&id).await {
                 Ok(Some(held)) => held.post(work),
                 Ok(None) => {}
                 // Later, then: the wish is not lost.
-                Err(_) => hub.wakes.set(&id, Some(hub.now() + 1000)),
+                Err(_) => hub.directory.wakes.set(&id, Some(hub.now() + 1000)),
             }
         });
     }
@@ -201,14 +194,19 @@ impl Hub {
     async fn keep_time(self: Arc<Hub>, heartbeat: Option<Duration>) {
         let mut next_beat = heartbeat.map(|every| Instant::now() + every);
         loop {
-            let due = self.wakes.next().map_or(NAP, |at| self.clock.until(at).min(NAP));
-            let beat = next_beat.map_or(NAP, |at| at.saturating_duration_since(Instant::now()));
+            let due = self
+                .directory
+                .wakes
+                .next()
+                .map_or(MAX_TIMER_SLEEP, |at| self.clock.until(at).min(MAX_TIMER_SLEEP));
+            let beat = next_beat
+                .map_or(MAX_TIMER_SLEEP, |at| at.saturating_duration_since(Instant::now()));
             tokio::select! {
                 () = tokio::time::sleep(due.min(beat)) => {}
-                () = self.wakes.changed() => {}
-                () = self.quit.cancelled() => return,
+                () = self.directory.wakes.changed() => {}
+                () = self.running.quit.cancelled() => return,
             }
-            while let Some(id) = self.wakes.take_due(self.now()) {
+            while let Some(id) = self.directory.wakes.take_due(self.now()) {
                 self.tell(id, InboxItem::Tick(TimerTick::Deadline));
             }
             if let (Some(every), Some(at)) = (heartbeat, next_beat)
@@ -222,12 +220,12 @@ impl Hub {
 
     fn beat(self: &Arc<Hub>) {
         let hub = Arc::clone(self);
-        self.tasks.spawn(async move {
-            let id = SessionId::parse(HEARTBEAT).expect("letters are a name");
+        self.running.tasks.spawn(async move {
+            let id = SessionId::parse(HEARTBEAT_SESSION).expect("letters are a name");
             match hub.find(&id).await {
                 Ok(Some(held)) => held.post(InboxItem::Tick(TimerTick::Heartbeat)),
                 Ok(None) => {
-                    let held = hub.find_or_make(&id, &DAEMON.into(), 0);
+                    let held = hub.find_or_make(&id, &DAEMON_PRINCIPAL.into(), 0);
                     held.post(InboxItem::Tick(TimerTick::Heartbeat));
                 }
                 Err(failure) => tracing::warn!(%failure, "a heartbeat was left out"),

@@ -45,7 +45,13 @@ async fn an_interrupt_ends_the_turn_of_its_own_session_at_once() {
         OutboundItem::Event { event, .. } => event.kind == StreamEventKind::Signal,
         _ => true,
     }));
-    let left = rig.hub.present().iter().map(|session| session.lock().workers.len()).sum::<usize>();
+    let left = rig
+        .hub
+        .directory
+        .present()
+        .iter()
+        .map(|session| session.lock().workers.len())
+        .sum::<usize>();
     assert_eq!(left, 1, "the thinker of the interrupted turn still runs");
     rig.hub.stop(Duration::from_secs(5)).await;
 }

@@ -228,11 +228,11 @@ async fn however_a_shell_says_that_a_buffer_is_not_saved_its_file_is_kept() {
         let acted = shell.body(StreamEventKind::Acted).await;
         assert!(text(&acted, "reason").contains("unsaved changes"), "{said}: {acted}");
         let hub = &files.rig.hub;
-        let known = hub.overlays.modified("uid:1000", &files.file(), hub.now());
+        let known = hub.home.overlays.modified("uid:1000", &files.file(), hub.now());
         assert!(known.is_some(), "{said}: who asks is told the same");
         // It leaves, and holds nothing.
         drop(shell);
-        assert_eq!(hub.overlays.held_by(&files.file()), None, "{said}");
+        assert_eq!(hub.home.overlays.held_by(&files.file()), None, "{said}");
     }
     let shell = files.shell().await;
     send(&shell, 2, DONE);
@@ -252,9 +252,9 @@ async fn only_an_owner_has_a_folder_taken_up() {
         Arc::clone(&rig.hub).ask(who, query, None).await.map_err(|failure| failure.code)
     };
     assert_eq!(open(stranger()).await, Err(EngineErrorCode::NotPermitted));
-    assert!(rig.hub.memory().is_none());
+    assert!(rig.hub.home.memory().is_none());
     open(owner()).await.expect("taken up");
-    assert!(rig.hub.memory().is_some());
+    assert!(rig.hub.home.memory().is_some());
     open(owner()).await.expect("it is open");
 }
 

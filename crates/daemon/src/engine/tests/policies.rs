@@ -61,7 +61,7 @@ async fn a_bad_file_at_the_start_leaves_the_built_in_policies_and_is_told() {
         config.policy = PolicyChoice::File(file);
     })
     .await;
-    let present = rig.hub.guard.present();
+    let present = rig.hub.home.guard.present();
     assert_eq!(present.installed.hash(), GuardPolicies::built_in().hash());
     assert!(present.fault.as_deref().is_some_and(|why| why.contains("line ")), "{present:?}");
     let refused = records(rig.path(), "", "policy-refused");
@@ -72,9 +72,9 @@ async fn a_bad_file_at_the_start_leaves_the_built_in_policies_and_is_told() {
     std::fs::write(rig.path().join("policy.org"), strict()).expect("ours");
     assert_eq!(install(&rig, stranger()).await, Err(EngineErrorCode::NotPermitted));
     let told = install(&rig, owner()).await.expect("installed");
-    let hash = rig.hub.guard.present().installed.hash().to_string();
+    let hash = rig.hub.home.guard.present().installed.hash().to_string();
     assert_eq!(told.get("hash").and_then(Value::as_str), Some(&*hash));
-    assert!(rig.hub.guard.present().fault.is_none());
+    assert!(rig.hub.home.guard.present().fault.is_none());
     assert_eq!(records(rig.path(), "", "policy").len(), 2);
 }
 
@@ -87,7 +87,7 @@ async fn a_file_that_ended_its_loader_is_not_loaded_again() {
         config.policy = PolicyChoice::File(config.state.join("policy.org"));
     })
     .await;
-    let present = rig.hub.guard.present();
+    let present = rig.hub.home.guard.present();
     assert_eq!(present.installed.hash(), GuardPolicies::built_in().hash());
     let told = present.fault.as_deref().unwrap_or_default();
     assert!(told.contains("`bridle policy check`"), "{told}");
@@ -112,10 +112,10 @@ async fn a_file_that_was_installed_before_is_loaded_whatever_ended_the_process()
     })
     .await;
     let hash = PolicyHash::of(&strict());
-    assert_eq!(rig.hub.guard.present().installed.hash(), hash);
+    assert_eq!(rig.hub.home.guard.present().installed.hash(), hash);
     std::fs::write(rig.path().join("policy.loading"), format!("{hash}\n")).expect("ours");
     let rig = rig.restart().await;
-    assert_eq!(rig.hub.guard.present().installed.hash(), hash);
+    assert_eq!(rig.hub.home.guard.present().installed.hash(), hash);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -124,10 +124,10 @@ async fn a_file_that_nobody_named_need_not_exist_and_one_that_was_named_must() {
         config.policy = PolicyChoice::IfThere(config.state.join("policy.org"));
     })
     .await;
-    assert!(there.hub.guard.present().fault.is_none());
+    assert!(there.hub.home.guard.present().fault.is_none());
     let named =
         Rig::with(|config| config.policy = PolicyChoice::File(config.state.join("none.org"))).await;
-    assert!(named.hub.guard.present().fault.is_some());
+    assert!(named.hub.home.guard.present().fault.is_some());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

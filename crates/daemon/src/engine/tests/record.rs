@@ -30,7 +30,7 @@ async fn receipt(shell: &Shell) -> (Option<Value>, u64) {
 
 async fn limit_bytes(rig: &Rig, most: Option<u64>) {
     let limited = move |store: &mut RecordStore| store.limit_bytes(most);
-    rig.hub.keeper().with_store(limited).await.expect("kept").expect("limited");
+    rig.hub.home.keeper().with_store(limited).await.expect("kept").expect("limited");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -108,12 +108,12 @@ async fn a_full_disk_refuses_and_recovers() {
         }
     }
     assert_eq!(refusals, 3);
-    assert!(!rig.hub.is_healthy());
+    assert!(!rig.hub.home.is_healthy());
     limit_bytes(&rig, None).await;
     shell.prompt(900, "help");
     let OutboundItem::Event { event, .. } = shell.next().await else { panic!("still refused") };
     assert_eq!(event.kind, StreamEventKind::Say);
-    assert!(rig.hub.is_healthy());
+    assert!(rig.hub.home.is_healthy());
     let reader = RecordReader::open(rig.path()).expect("the record");
     reader.verify(None, &mut |_, _| {}).expect("the chain holds");
 }
@@ -123,13 +123,13 @@ async fn health_recovers_without_traffic() {
     let rig = Rig::start().await;
     let shell = rig.plain();
     limit_bytes(&rig, Some(1)).await;
-    while rig.hub.is_healthy() {
+    while rig.hub.home.is_healthy() {
         shell.prompt(1, &"x".repeat(3000));
         shell.next().await;
     }
     limit_bytes(&rig, None).await;
     let recovered = async {
-        while !rig.hub.is_healthy() {
+        while !rig.hub.home.is_healthy() {
             tokio::time::sleep(std::time::Duration::from_millis(20)).await;
         }
     };
@@ -184,7 +184,7 @@ async fn what_was_said_as_it_was_proposed_is_kept_once() {
     let forget = move |store: &mut RecordStore| {
         store.forget_record(said, None, &ForgetRequest { principal: "uid:7".into(), at: 0 })
     };
-    rig.hub.keeper().with_store(forget).await.expect("kept").expect("forgotten");
+    rig.hub.home.keeper().with_store(forget).await.expect("kept").expect("forgotten");
     assert_eq!(
         [of_kind("say").body, of_kind("consulted").body],
         [RecordBody::Erased, RecordBody::Erased]

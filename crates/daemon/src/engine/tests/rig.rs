@@ -160,7 +160,8 @@ impl Shell {
     /// Sends a message.
     pub(super) fn try_send(&self, text: &str) -> Result<(), EngineError> {
         let tree = read_one(text).expect("a form");
-        let (message, ast) = read_message(&tree, Dialect::Lisp).map_err(EngineError::from)?;
+        let read = read_message(&tree, Dialect::Lisp);
+        let (message, ast) = read.expect("a message that the face takes");
         self.0.admit(to_signal(message, &[], ast).expect("a signal"), no_load())
     }
 

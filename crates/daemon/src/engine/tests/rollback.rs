@@ -72,7 +72,7 @@ impl Files {
             settle(config, &root, choice, &policy);
         })
         .await;
-        assert_eq!(rig.hub.guard.present().fault.as_deref(), None);
+        assert_eq!(rig.hub.home.guard.present().fault.as_deref(), None);
         Files { rig, folder }
     }
 

@@ -127,7 +127,7 @@ fn decisions(rig: &Rig, session: &str) -> Vec<Value> {
 async fn no_actuator_writes_the_policies() {
     let rig = start().await;
     let file = rig.path().join("policy.org");
-    let host = rig.hub.host_ref().actuators();
+    let host = rig.hub.home.host_ref().actuators();
     // Builds for fault tests have one more, which counts in files of the state directory.
     let host = host.into_iter().filter(|it| it.name.as_str() != "tally");
     let known: Vec<(KeywordName, Vec<KeywordName>)> =
@@ -155,7 +155,7 @@ async fn no_actuator_writes_the_policies() {
             assert_eq!(text, DEFAULT_POLICY, "`{action}` of `{target}` wrote it");
         }
     }
-    assert_eq!(rig.hub.guard.present().installed.hash(), PolicyHash::of(DEFAULT_POLICY));
+    assert_eq!(rig.hub.home.guard.present().installed.hash(), PolicyHash::of(DEFAULT_POLICY));
 }
 
 /// Why something is not used, and how it is put in the place of the file.
@@ -202,7 +202,7 @@ async fn what_is_swapped_in_for_the_file_is_not_installed_and_that_is_recorded()
         swap(&file);
         let told = rig.hub.install_policies("uid:1000").await.expect_err("refused");
         assert!(told.reason.contains(reason), "{number}: {}", told.reason);
-        let present = rig.hub.guard.present();
+        let present = rig.hub.home.guard.present();
         assert_eq!(present.installed.hash(), PolicyHash::of(DEFAULT_POLICY), "what held holds");
         assert!(
             present.fault.as_deref().is_some_and(|fault| fault.contains(reason)),

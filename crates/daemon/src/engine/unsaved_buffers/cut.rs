@@ -25,7 +25,7 @@ pub(crate) struct SentAst {
     hash: RecordHash,
 }
 
-/// What is known of one without its text.
+/// Facts about an AST without its text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct AstSummary {
     /// The dialect of its text.
@@ -69,7 +69,7 @@ impl SentAst {
         &self.text
     }
 
-    /// What is known without it.
+    /// Returns the facts without the text.
     pub(crate) fn about(&self) -> AstSummary {
         AstSummary { dialect: self.dialect, hash: self.hash, bytes: self.text.len() }
     }

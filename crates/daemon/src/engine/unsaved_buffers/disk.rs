@@ -25,7 +25,7 @@ const WITH_TEXT: [&str; 13] = [
     "verse-block",
 ];
 
-/// How a node is written.
+/// Shape in which a node is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NodeShape {
     /// `(TYPE (PROPERTIES) CONTENTS..)`, as `org-element-parse-buffer` gives it.

@@ -20,16 +20,16 @@ use super::index::{BufferEntry, BufferState, ModifiedBuffer};
 use super::place::BufferPlace;
 use bridle_memex::MemexQuestion;
 
-/// What a client is told that asks for an AST that nobody sent.
+/// Reason for an AST that nobody sent.
 const NO_AST: &str = "no AST of this buffer in this session; a shell sends one with \
                       `:buffer-update`, and it goes when the buffer is saved. Nor is it an Org file \
                       of the memex that may be seen";
 
-/// What a client is told that names no buffer.
+/// Reason for a request that names no buffer.
 const NO_PLACE: &str =
     "expected a string of at most 4,096 bytes: the name of a file, or a `:buffer`";
 
-/// What a client is told that asks in no session.
+/// Reason for a request outside of a session.
 const NO_SESSION: &str = "this connection has no session yet, so no AST; say hello to join one, or \
                           name a `:session`";
 
@@ -50,7 +50,7 @@ pub(in super::super) fn modified(hub: Arc<Hub>, from: QueryAsker, payload: Value
         let owner = from.who.name();
         // Links are followed on the way.
         let asked = tokio::task::spawn_blocking(move || {
-            let found = hub.overlays.modified(&owner, Path::new(&file), hub.now());
+            let found = hub.home.overlays.modified(&owner, Path::new(&file), hub.now());
             QueryAnswer::from(report(&file, found))
         });
         asked.await.map_err(|_| EngineErrorCode::Internal.into())
@@ -140,9 +140,9 @@ async fn unsaved(
     hub.reached(Some(&held)).await;
     let name = held.session.id.as_str().to_owned();
     let absent = || EngineError::invalid(place.pair().0, NO_AST);
-    let entry = hub.overlays.index().find(&name, place).cloned().ok_or_else(absent)?;
+    let entry = hub.home.overlays.index().find(&name, place).cloned().ok_or_else(absent)?;
     let BufferState::Ast(about) = entry.fact.what else { return Err(absent()) };
-    let (overlays, dialect) = (Arc::clone(&hub.overlays), from.dialect);
+    let (overlays, dialect) = (Arc::clone(&hub.home.overlays), from.dialect);
     let work = move || {
         let text = overlays.texts().content(&name, entry.seq)?;
         Ok(text.map(|text| {
@@ -227,7 +227,7 @@ fn with_ast(head: &Value, ast: &str, dialect: Dialect) -> String {
     text
 }
 
-/// The same data in the words of another dialect.
+/// Translates data into another dialect.
 fn translate(text: &str, from: Dialect, to: Dialect) -> String {
     let mut out = String::with_capacity(text.len());
     match Reader::new().dialect(from).read_one(text) {

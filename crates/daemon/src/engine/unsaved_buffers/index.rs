@@ -21,14 +21,14 @@ pub(super) const MAX_SESSION: usize = 64;
 pub(super) const MAX_OWNER: usize = 1024;
 pub(super) const MAX_OWNER_BYTES: usize = 512 << 20;
 
-/// How long a report that a buffer is modified counts, in milliseconds: a day. A shell that is there says
+/// Time that a report counts that a buffer is modified, in milliseconds: a day. A shell that is there says
 /// it again with the next change; one that is gone must not lock a file for ever.
 pub(super) const REPORT_MS: i64 = 24 * 60 * 60 * 1000;
 
-/// What is kept on the disk for a message: its session and its number.
+/// Row on the disk for a message: its session and its number.
 pub(super) type Row = (Box<str>, u64);
 
-/// What a message says about a buffer.
+/// Fact from a message about a buffer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct BufferFact {
     pub(super) place: BufferPlace,
@@ -36,12 +36,12 @@ pub(crate) struct BufferFact {
     pub(super) owner: Box<str>,
     /// The principal that says it.
     pub(super) by: Box<str>,
-    /// When, in milliseconds since 1970.
+    /// Milliseconds since 1970.
     pub(super) at: i64,
     pub(super) what: BufferState,
 }
 
-/// How it is with a buffer.
+/// State of a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BufferState {
     /// Modified; this is its AST.
@@ -59,11 +59,11 @@ pub(crate) struct ModifiedBuffer {
     pub(crate) session: Box<str>,
     /// The principal that said so.
     pub(crate) by: Box<str>,
-    /// When, in milliseconds since 1970.
+    /// Milliseconds since 1970.
     pub(crate) at: i64,
 }
 
-/// What is there.
+/// Entries by session and place.
 #[derive(Debug, Default)]
 pub(super) struct BufferIndex {
     sessions: HashMap<Box<str>, BTreeMap<BufferPlace, BufferEntry>>,
@@ -88,7 +88,7 @@ impl BufferEntry {
 }
 
 impl BufferIndex {
-    /// What is there of a buffer.
+    /// Finds the entry of a buffer.
     pub(super) fn find(&self, session: &str, place: &BufferPlace) -> Option<&BufferEntry> {
         self.sessions.get(session)?.get(place)
     }
@@ -156,7 +156,7 @@ impl BufferIndex {
         found.next().and_then(|(_, entry)| entry.holder.clone())
     }
 
-    /// Who said that a buffer of this file is modified, as far as that is this owner's business.
+    /// Finds the report that a buffer of this file is modified, as far as that is this owner's business.
     pub(super) fn modified(&self, owner: &str, path: &Path, now: i64) -> Option<ModifiedBuffer> {
         let is_owners = Principal::is_owners_alone(owner);
         let concerns = |entry: &BufferEntry| {

@@ -6,6 +6,8 @@
 use axum::http::HeaderMap;
 use sha2::{Digest as _, Sha256, Sha512};
 
+use crate::byte_text::base64;
+
 /// The older header, and the one of today: `SHA-256=..` and `sha-256=:..:`.
 const HEADERS: [&str; 2] = ["digest", "content-digest"];
 
@@ -72,36 +74,11 @@ pub(super) fn field(sha256: &[u8; 32]) -> String {
     format!("sha-256=:{}:", base64(sha256))
 }
 
-/// Bytes in base64, with padding.
-fn base64(bytes: &[u8]) -> String {
-    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
-    for chunk in bytes.chunks(3) {
-        let word = chunk.iter().fold(0u32, |word, byte| word << 8 | u32::from(*byte));
-        let word = word << (8 * (3 - chunk.len()));
-        for place in 0..4 {
-            let index = (word >> (18 - 6 * place)) & 63;
-            let letter = LETTERS.get(index as usize).copied().unwrap_or(b'=');
-            text.push(if place <= chunk.len() { char::from(letter) } else { '=' });
-        }
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use axum::http::{HeaderMap, HeaderValue};
 
-    use super::{ExpectedDigest, base64, wanted};
-
-    #[test]
-    fn base64_is_that_of_rfc_4648() {
-        let cases =
-            [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foobar", "Zm9vYmFy")];
-        for (text, expect) in cases {
-            assert_eq!(base64(text.as_bytes()), expect);
-        }
-    }
+    use super::{ExpectedDigest, wanted};
 
     fn check(name: &'static str, value: &str, body: &str, expect: Option<bool>) {
         let mut headers = HeaderMap::new();

@@ -1,10 +1,10 @@
-//! What a request refers to: each attachment becomes facts that its session is told, or the
-//! request is refused.
+//! Resolution of the attachments of a request: each becomes facts for the session, or the request is
+//! refused.
 //!
-//! Called by `post` before anything is recorded. A reference is looked up among the files of whoever
-//! asks; an address of the web is fetched if the settings permit its host, and kept like an upload;
-//! anything else, such as an `asset_id` or an address of an app, is passed on as it came. What is
-//! refused is named by its place in the request and never by its text.
+//! `exchange` calls it before anything is recorded. A reference is looked up among the files of the
+//! principal; a web URL is fetched if the settings permit its host, and kept like an upload; anything
+//! else, such as an `asset_id` or a URL of an app, is passed on as it came. A refused attachment is
+//! named by its place in the request, never by its text.
 
 use std::sync::Arc;
 
@@ -12,17 +12,17 @@ use bridle_record::{KeptFile, PutResult};
 use bridle_wire::openharness::request::{AttachmentRef, RequestContext};
 use bridle_wire::openharness::{ErrorObject, OpenHarnessCode};
 
-use super::{BYTES, PATH, apart, is_kind, name_of, no_room, reference_to};
+use super::{DEFAULT_MEDIA_TYPE, PATH, apart, is_kind, name_of, no_room, reference_to};
 use crate::access::principal::Principal;
+use crate::byte_text::hex;
 use crate::fetch::FetchedFile;
 use crate::http::HttpService;
 use crate::http::auth::now;
-use crate::http::idempotency::hex;
 
 /// Attachments of one request.
 const MAX_ATTACHMENTS: usize = 32;
 
-/// What is known of an attachment.
+/// Facts about an attachment that is kept here.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::http) struct AttachmentFacts {
     pub(in crate::http) reference: String,
@@ -83,12 +83,12 @@ pub(in crate::http) async fn resolve(
     Ok(resolved)
 }
 
-/// What an attachment names.
+/// Target of an attachment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum AttachmentTarget<'a> {
     /// A file that was uploaded; the field that says so, and the reference.
     Kept(&'static str, &'a str),
-    /// Something of the web.
+    /// Web URL.
     Web(&'a str),
     /// Nothing that can be looked up here.
     None,
@@ -151,7 +151,7 @@ async fn fetch(
         tracing::debug!(why = refusal.word(), "an attachment was not fetched");
         unresolved(field)
     })?;
-    let kind = kind.filter(|kind| is_kind(kind)).unwrap_or_else(|| BYTES.to_owned());
+    let kind = kind.filter(|kind| is_kind(kind)).unwrap_or_else(|| DEFAULT_MEDIA_TYPE.to_owned());
     let load = http.shared.budget.load(content.len());
     let owner = who.name();
     let kept = apart(http, move |http| {

@@ -3,7 +3,7 @@
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderMap, HeaderValue};
 
-use super::{BYTES, is_inert, is_kind, kind_of, name_of, reference_to};
+use super::{DEFAULT_MEDIA_TYPE, is_inert, is_kind, kind_of, name_of, reference_to};
 
 #[test]
 fn a_type_has_two_halves_and_perhaps_parameters() {
@@ -15,7 +15,7 @@ fn a_type_has_two_halves_and_perhaps_parameters() {
         assert!(!is_kind(bad), "{bad}");
     }
     let mut headers = HeaderMap::new();
-    assert_eq!(&*kind_of(&headers).unwrap(), BYTES);
+    assert_eq!(&*kind_of(&headers).unwrap(), DEFAULT_MEDIA_TYPE);
     headers.append(CONTENT_TYPE, HeaderValue::from_static("a/b"));
     assert_eq!(&*kind_of(&headers).unwrap(), "a/b");
     headers.append(CONTENT_TYPE, HeaderValue::from_static("text/html"));

@@ -1,15 +1,12 @@
 //! Tokens and who may use them; answers and which of them are answers.
 
-use std::sync::Arc;
-
 use bridle_loop::{ActionHash, ApprovalChoice, SessionId};
 use bridle_wire::openharness::{MessageLimits, OpenHarnessCode, RequestMessage, read};
 
-use super::{AllowedContinuation, AskedQuestion, TokenPresenter, is_results_alone, issue, take};
+use super::{AllowedContinuation, OfferedQuestion, TokenPresenter, is_results_alone, issue, take};
 use crate::access::principal::Principal;
-use crate::engine::{StreamEvent, StreamEventKind};
-use crate::http::idempotency;
-use crate::http::run::FinishedRun;
+use crate::http::run_location::RunLocation;
+use crate::http::session_key;
 use crate::http::token_sealer::TokenSealer;
 
 const ME: Principal = Principal::LocalHttp(1000);
@@ -31,30 +28,15 @@ fn request(context: &str) -> RequestMessage {
 
 /// A token for two questions of the run `desk-7`, asked in the session `desk`.
 fn token(seals: &TokenSealer) -> String {
-    let asked = [1, 2].map(|index| AskedQuestion {
+    let asked = [1, 2].map(|index| OfferedQuestion {
         index,
         effect: 40 + index as u64,
         hash: ActionHash::parse(&"ab".repeat(32)).unwrap(),
         expires: END + index as i64,
     });
-    let said = StreamEvent {
-        seq: 9,
-        record: 9,
-        at: 1_000,
-        kind: StreamEventKind::Say,
-        body: None,
-        origin: None,
-    };
-    let ran = FinishedRun {
-        session: SessionId::parse("desk").unwrap(),
-        seq: 7,
-        began: 900,
-        said: Arc::new(said),
-        is_replay: false,
-        is_step: false,
-    };
-    let place = idempotency::named(&request(r#""session_id":"desk","user_intent":"x""#));
-    let continuation = issue(seals, &ME, &place, &ran, &asked).unwrap();
+    let run = RunLocation { session: SessionId::parse("desk").unwrap(), seq: 7 };
+    let place = session_key::named(&request(r#""session_id":"desk","user_intent":"x""#));
+    let continuation = issue(seals, &ME, &place, &run, 1_000, &asked).unwrap();
     assert_eq!(continuation.run_id.unwrap().as_str(), "desk-7");
     continuation.continuation_token.unwrap().as_str().to_owned()
 }

@@ -14,7 +14,8 @@ use super::{ApprovalOffer, ResponseReader, answer};
 use crate::access::principal::Principal;
 use crate::engine::{StreamEvent, StreamEventKind};
 use crate::http::run::FinishedRun;
-use crate::http::to_signal::ShellDescription;
+use crate::http::run_location::RunLocation;
+use crate::http::shell_description::ShellDescription;
 use crate::http::token_sealer::TokenSealer;
 
 fn ran(payload: &str) -> FinishedRun {
@@ -28,8 +29,7 @@ fn ran(payload: &str) -> FinishedRun {
         origin: None,
     };
     FinishedRun {
-        session: SessionId::parse("s").unwrap(),
-        seq: 1,
+        location: RunLocation { session: SessionId::parse("s").unwrap(), seq: 1 },
         began: 1_000,
         said: Arc::new(said),
         is_replay: false,

@@ -10,10 +10,11 @@ use proptest::option::of;
 use proptest::prelude::*;
 use proptest::sample::select;
 
-use super::{NAMED, ShellDescription};
+use super::NAMED;
+use crate::byte_text::hex;
 use crate::http::attachments::AttachmentFacts;
-use crate::http::continuation::{AllowedContinuation, AskedQuestion};
-use crate::http::idempotency::hex;
+use crate::http::continuation::{AllowedContinuation, OfferedQuestion};
+use crate::http::shell_description::ShellDescription;
 
 /// Fields of a context with a text each, and where a session is told of them.
 type Fields = &'static [(&'static str, &'static str)];
@@ -228,7 +229,7 @@ fn through_text(message: &OacpMessage) -> OacpMessage {
 
 fn step() -> AllowedContinuation {
     let hash = ActionHash::parse(&"ab".repeat(32)).unwrap();
-    let asked = |effect| AskedQuestion { index: 0, effect, hash, expires: 5 };
+    let asked = |effect| OfferedQuestion { index: 0, effect, hash, expires: 5 };
     AllowedContinuation {
         session: SessionId::parse("desk").unwrap(),
         run: 7,

@@ -2,7 +2,7 @@
 
 use std::os::unix::fs::PermissionsExt as _;
 
-use super::{FILE, OpenedToken, SealError, TokenSealer};
+use super::{KEY_FILE, OpenedToken, SealError, TokenSealer};
 
 #[test]
 fn a_token_is_read_by_who_has_the_key_and_by_nobody_else() {
@@ -40,7 +40,7 @@ fn every_bit_counts() {
 fn the_key_is_private_and_whole() {
     let dir = tempfile::tempdir().unwrap();
     TokenSealer::open(dir.path()).unwrap();
-    let path = dir.path().join(FILE);
+    let path = dir.path().join(KEY_FILE);
     let mode = std::fs::metadata(&path).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
     std::fs::write(&path, "short\n").unwrap();

@@ -1,5 +1,5 @@
-//! Frames of a WebSocket (RFC 6455), as a server reads and writes them. Called by `ws`; bytes in,
-//! messages out, no IO.
+//! Frames of a WebSocket (RFC 6455), as a server reads and writes them. `websocket` calls it: bytes
+//! in, messages out, no IO.
 //!
 //! A frame is refused by its header: nothing is kept of one that is too large, not masked, or of a
 //! kind that is not served. Extensions are not offered, so none of their bits may be set.
@@ -17,7 +17,7 @@ const CLOSE: u8 = 0x8;
 const PING: u8 = 0x9;
 const PONG: u8 = 0xa;
 
-/// What stands for a length of two bytes, and for one of eight.
+/// Markers of a length of two bytes and of one of eight.
 const MEDIUM: u8 = 126;
 const LONG: u8 = 127;
 
@@ -27,20 +27,20 @@ const LAST: u8 = 0x80;
 /// The bit of a payload under a mask.
 const MASKED: u8 = 0x80;
 
-/// What a peer sent.
+/// Message of a peer.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum WebSocketInput {
     /// A message.
     Text(String),
-    /// It wants a sign of life, with these bytes.
+    /// Ping, to be answered with these bytes.
     Ping(Vec<u8>),
-    /// It gives one.
+    /// Answer to a ping.
     Pong,
-    /// It has enough, for this reason if it says one.
+    /// End of the connection, with a code if the peer gave one.
     Close(Option<u16>),
 }
 
-/// Why a connection cannot go on.
+/// Fault of the bytes, after which the connection ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum WebSocketFault {
     /// Not frames as they must be.
@@ -60,7 +60,7 @@ pub(super) struct WebSocketDecoder {
     most: usize,
     /// Bytes that came.
     bytes: Vec<u8>,
-    /// How many of them were taken.
+    /// Number of bytes that were taken.
     at: usize,
     /// The message whose last frame has not come.
     message: Option<Vec<u8>>,
@@ -73,7 +73,7 @@ struct WebSocketHeader {
     kind: u8,
     /// Bytes of the payload.
     length: usize,
-    /// Where the mask begins.
+    /// Offset of the mask.
     mask: usize,
 }
 
@@ -181,7 +181,7 @@ fn is_shortest(form: u8, length: u64) -> bool {
     }
 }
 
-/// Why a peer closes: a code that may be sent, and words.
+/// Reads the code of a close: one that may be sent, with words behind it.
 fn reason(payload: &[u8]) -> Result<Option<u16>, WebSocketFault> {
     let Some((code, words)) = payload.split_first_chunk::<2>() else {
         return if payload.is_empty() { Ok(None) } else { Err(WebSocketFault::Protocol) };
@@ -199,22 +199,22 @@ pub(super) fn text(text: &str) -> Vec<u8> {
     frame(TEXT, text.as_bytes())
 }
 
-/// Asks for a sign of life.
+/// Writes a ping.
 pub(super) fn ping() -> Vec<u8> {
     frame(PING, &[])
 }
 
-/// Gives one.
+/// Writes the answer to a ping.
 pub(super) fn pong(bytes: &[u8]) -> Vec<u8> {
     frame(PONG, bytes)
 }
 
-/// Says the end, and why: a few words.
+/// Writes a close with its code and a few words.
 pub(super) fn close(code: u16, why: &str) -> Vec<u8> {
     frame(CLOSE, &[&code.to_be_bytes(), why.as_bytes()].concat())
 }
 
-/// Says the end as the peer said it.
+/// Writes the close that answers a peer's close.
 pub(super) fn close_back(code: Option<u16>) -> Vec<u8> {
     code.map_or_else(|| frame(CLOSE, &[]), |code| close(code, ""))
 }

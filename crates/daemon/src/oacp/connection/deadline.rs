@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use tokio::time::{Instant, Sleep, sleep_until};
 
-/// What ran out of time.
+/// Wait that ran out of time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum MissedDeadline {
     /// A frame was begun and not finished.
@@ -29,10 +29,10 @@ pub(super) enum MissedDeadline {
     Rest,
 }
 
-/// How many kinds of waiting there are.
+/// Number of kinds of waiting.
 const KINDS: usize = 7;
 
-/// When each kind of waiting is over.
+/// Deadlines of each kind of waiting.
 #[derive(Debug, Default)]
 pub(super) struct ConnectionDeadlines {
     /// In the order of [`MissedDeadline`].

@@ -8,19 +8,19 @@ use bridle_wire::OacpCode;
 use super::deadline::MissedDeadline;
 use super::{CloseReason, ConnectionPhase, ConnectionStep, OacpConnection, thread_buffers};
 
-/// How long an ended connection waits for the peer to take the last frame and close.
-const LINGER: Duration = Duration::from_secs(2);
+/// Time that an ended connection waits for the peer to take the last frame and close.
+const LINGER_TIMEOUT: Duration = Duration::from_secs(2);
 
 impl OacpConnection {
     pub(super) fn end_of_input(&mut self) -> ConnectionStep {
-        let OacpConnection { talk, seat, input, output, tally, .. } = self;
-        let why = talk.finish(&seat.shared, input, output, tally);
+        let OacpConnection { talk, service, input, output, tally, .. } = self;
+        let why = talk.finish(&service, input, output, tally);
         self.leave(why);
         ConnectionStep::Again
     }
 
     pub(super) fn stop_serving(&mut self, unsent: usize) -> ConnectionStep {
-        if self.seat.is_leaving() && !self.shared().stop.is_cancelled() {
+        if self.seat.is_leaving() && !self.service.daemon.stop.is_cancelled() {
             return self.give_way();
         }
         if !self.input.is_empty() {
@@ -29,8 +29,8 @@ impl OacpConnection {
                 "the daemon stops before this frame was complete",
             );
         }
-        let OacpConnection { talk, seat, output, tally, .. } = self;
-        talk.give_up(&seat.shared, output, tally);
+        let OacpConnection { talk, service, output, tally, .. } = self;
+        talk.give_up(&service, output, tally);
         self.clogged = unsent > 0;
         self.leave(CloseReason::Stopped);
         ConnectionStep::Again
@@ -48,8 +48,8 @@ impl OacpConnection {
     }
 
     pub(super) fn say_error(&mut self, code: OacpCode, message: &str) {
-        let OacpConnection { talk, seat, output, tally, .. } = self;
-        talk.say_error(&seat.shared, code, message, output, tally);
+        let OacpConnection { talk, service, output, tally, .. } = self;
+        talk.say_error(&service, code, message, output, tally);
     }
 
     /// Nothing more is read from here on; what the engine has taken is still answered.
@@ -62,7 +62,7 @@ impl OacpConnection {
         // Only a peer that ended its own sending is waited for without limit: that is how
         // netcat asks, and each answer has a deadline of its own.
         if why != CloseReason::PeerEnded || self.talk.is_greeted() {
-            let patience = self.patience(self.shared().config.limits.write_deadline);
+            let patience = self.patience(self.service.daemon.config.limits.write_deadline);
             self.deadlines.start(MissedDeadline::End, patience);
         }
         self.phase = ConnectionPhase::Draining(why);
@@ -74,13 +74,14 @@ impl OacpConnection {
             self.close(why);
             return ConnectionStep::Again;
         }
-        if self.shared().stop.is_cancelled() || self.stop.as_mut().poll(cx).is_ready() {
+        if self.service.daemon.stop.is_cancelled() || self.stop.as_mut().poll(cx).is_ready() {
             if self.comes_back() {
                 self.close(why);
                 return ConnectionStep::Again;
             }
             // It may wait already, for longer than a daemon that stops has.
-            self.deadlines.shorten(MissedDeadline::End, self.shared().config.limits.shutdown_grace);
+            self.deadlines
+                .shorten(MissedDeadline::End, self.service.daemon.config.limits.shutdown_grace);
         }
         ConnectionStep::Wait
     }
@@ -101,7 +102,7 @@ impl OacpConnection {
     /// Nothing more is read or waited for from here on.
     fn close(&mut self, why: CloseReason) {
         self.forget_input();
-        let patience = self.patience(self.shared().config.limits.write_deadline);
+        let patience = self.patience(self.service.daemon.config.limits.write_deadline);
         self.deadlines.start(MissedDeadline::End, patience);
         self.phase = ConnectionPhase::Closing(why);
     }
@@ -122,7 +123,7 @@ impl OacpConnection {
             return ConnectionStep::End(why);
         }
         self.deadlines.stop_all();
-        self.deadlines.start(MissedDeadline::End, self.patience(LINGER));
+        self.deadlines.start(MissedDeadline::End, self.patience(LINGER_TIMEOUT));
         self.phase = ConnectionPhase::Lingering(why);
         ConnectionStep::Again
     }
@@ -142,13 +143,17 @@ impl OacpConnection {
         })
     }
 
-    /// How long the end may take: `usual`, or the grace when the daemon stops.
+    /// Returns the time that the end may take: `usual`, or the grace when the daemon stops.
     fn patience(&self, usual: Duration) -> Duration {
-        let shared = self.shared();
-        if shared.stop.is_cancelled() { shared.config.limits.shutdown_grace } else { usual }
+        let service = &self.service;
+        if service.daemon.stop.is_cancelled() {
+            service.daemon.config.limits.shutdown_grace
+        } else {
+            usual
+        }
     }
 
-    /// Something took too long.
+    /// Acts on a missed deadline.
     pub(super) fn late(&mut self, late: MissedDeadline) -> ConnectionStep {
         match late {
             MissedDeadline::Frame if self.held.is_waiting() => {
@@ -163,7 +168,7 @@ impl OacpConnection {
                 self.close(CloseReason::FramingLost);
             }
             MissedDeadline::Frame => {
-                let limit = self.shared().config.limits.frame_deadline;
+                let limit = self.service.daemon.config.limits.frame_deadline;
                 let message = format!("expected a whole frame within {limit:?}, got part of one");
                 self.say_error(OacpCode::FrameTimeout, &message);
                 self.close(CloseReason::FrameTimeout);
@@ -171,18 +176,18 @@ impl OacpConnection {
             MissedDeadline::Idle if self.talk.unanswered() > 0 || self.talk.waits() => {
                 self.deadlines.stop(MissedDeadline::Idle);
                 self.deadlines
-                    .start(MissedDeadline::Idle, self.shared().config.limits.stranger_idle);
+                    .start(MissedDeadline::Idle, self.service.daemon.config.limits.stranger_idle);
             }
             MissedDeadline::Idle => {
-                let limit = self.shared().config.limits.stranger_idle;
+                let limit = self.service.daemon.config.limits.stranger_idle;
                 let message = format!("expected a whole message within {limit:?}, got none");
                 self.say_error(OacpCode::Expired, &message);
                 self.close(CloseReason::Idle);
             }
             MissedDeadline::Rest => self.deadlines.stop(MissedDeadline::Rest),
             MissedDeadline::Part => {
-                let limit = self.shared().config.limits.frame_deadline;
-                for _ in 0..self.talk.expire_parts(self.shared().tick()) {
+                let limit = self.service.daemon.config.limits.frame_deadline;
+                for _ in 0..self.talk.expire_parts(self.service.daemon.tick()) {
                     let message = format!("expected the last part within {limit:?}, got no more");
                     self.say_error(OacpCode::PartTimeout, &message);
                 }
@@ -191,7 +196,7 @@ impl OacpConnection {
             }
             MissedDeadline::Write => {
                 // Too late to tell the peer: it does not read. Counted as what it would be told.
-                self.shared().metrics.error(OacpCode::SlowReader);
+                self.service.daemon.metrics.error(OacpCode::SlowReader);
                 tracing::warn!(origin = %self.talk.origin(), "the peer does not read its answers");
                 return ConnectionStep::End(CloseReason::SlowReader);
             }

@@ -20,18 +20,18 @@ use crate::oacp::conversation::WaitReason;
 
 /// Bytes of output over which nothing more is pulled in one step: a full window of the socket,
 /// after which others get their turn.
-const PULL_WINDOW: usize = 64 << 10;
+const MAX_PULL_BYTES: usize = 64 << 10;
 
-/// Something of the engine's that takes a look into the record.
+/// Work of the engine that reads the record.
 pub(super) type Fetching = Pin<Box<dyn Future<Output = FetchedEvents> + Send>>;
 
-/// What such a look gave.
+/// Result of such work.
 pub(super) enum FetchedEvents {
     /// An attachment, or why there is none.
     Attached(Result<Arc<AttachedShell>, EngineError>),
-    /// Who is at the other end.
+    /// Principal at the other end.
     Principal(Principal),
-    /// What the daemon says to a question.
+    /// Answer of the daemon to a question.
     Told(Result<QueryAnswer, EngineError>),
 }
 
@@ -45,11 +45,11 @@ impl FetchedEvents {
 pub(super) struct LargeEventWrite {
     told: OutboundItem,
     task: JoinHandle<Result<String, JoinError>>,
-    /// How many bytes it holds meanwhile.
+    /// Bytes that it holds meanwhile.
     pub(super) bytes: usize,
 }
 
-/// What pulling gave.
+/// Result of pulling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PullResult {
     /// Nothing.
@@ -61,7 +61,7 @@ pub(super) enum PullResult {
 }
 
 impl PullResult {
-    /// What the rest of the step leads to, after this.
+    /// Combines this with the consequence of the rest of the step.
     pub(super) fn then(self, step: ConnectionStep) -> ConnectionStep {
         match (step, self) {
             (ConnectionStep::Wait, PullResult::All) => ConnectionStep::Again,
@@ -77,7 +77,7 @@ impl OacpConnection {
     /// Takes what the engine has for this peer, as far as the output has room; `unsent` bytes
     /// are there already.
     pub(super) fn pull(&mut self, unsent: usize, cx: &mut Context<'_>) -> PullResult {
-        let most = PULL_WINDOW.min(self.shared().config.limits.output);
+        let most = MAX_PULL_BYTES.min(self.service.daemon.config.limits.output);
         let may_pull = matches!(self.phase, ConnectionPhase::Open | ConnectionPhase::Draining(_));
         if unsent >= most || !may_pull || self.talk.attachment().is_none() {
             return PullResult::Nothing;
@@ -98,7 +98,7 @@ impl OacpConnection {
 
     /// Takes one thing; tells whether there was one.
     fn pull_one(&mut self, cx: &mut Context<'_>) -> bool {
-        let OacpConnection { talk, seat, output, tally, writing, .. } = self;
+        let OacpConnection { talk, service, output, tally, writing, .. } = self;
         if let Some(under_way) = writing {
             let Poll::Ready(text) = Pin::new(&mut under_way.task).poll(cx) else { return false };
             let Some(done) = writing.take() else { return false };
@@ -109,7 +109,7 @@ impl OacpConnection {
                     None
                 }
             };
-            talk.tell(&seat.shared, (done.told, text), output, tally);
+            talk.tell(&service, (done.told, text), output, tally);
             return true;
         }
         let Some(attachment) = talk.attachment() else { return false };
@@ -117,10 +117,10 @@ impl OacpConnection {
         match talk.large(&told) {
             Some(large) => {
                 let bytes = large.bytes();
-                let task = seat.shared.write(large);
+                let task = service.write(large);
                 *writing = Some(Box::new(LargeEventWrite { told, task, bytes }));
             }
-            None => talk.tell(&seat.shared, (told, None), output, tally),
+            None => talk.tell(&service, (told, None), output, tally),
         }
         true
     }
@@ -138,8 +138,8 @@ impl OacpConnection {
                     None => self.fetching = Some(Box::pin(async { FetchedEvents::lost() })),
                 },
                 Some(WaitReason::Nothing) | None => {
-                    let OacpConnection { talk, seat, output, tally, .. } = self;
-                    talk.resume(&seat.shared, output, tally);
+                    let OacpConnection { talk, service, output, tally, .. } = self;
+                    talk.resume(&service, output, tally);
                     return ConnectionStep::Again;
                 }
             }
@@ -147,14 +147,14 @@ impl OacpConnection {
         let Some(fetching) = &mut self.fetching else { return ConnectionStep::Again };
         let Poll::Ready(fetched) = fetching.as_mut().poll(cx) else { return ConnectionStep::Wait };
         self.fetching = None;
-        let OacpConnection { talk, seat, output, tally, .. } = self;
+        let OacpConnection { talk, service, output, tally, .. } = self;
         match fetched {
-            FetchedEvents::Attached(result) => talk.attached(&seat.shared, result, output, tally),
+            FetchedEvents::Attached(result) => talk.attached(&service, result, output, tally),
             FetchedEvents::Principal(who) => {
                 talk.identified(who);
                 self.note_principal();
             }
-            FetchedEvents::Told(told) => talk.told(&seat.shared, told, output, tally),
+            FetchedEvents::Told(told) => talk.told(&service, told, output, tally),
         }
         self.held.set(self.holding());
         ConnectionStep::Again
@@ -166,7 +166,8 @@ impl OacpConnection {
             (PeerOrigin::Tcp(peer), Some(own)) => SocketEnds::of(peer, own),
             _ => None,
         };
-        let (sockets, own) = (Arc::clone(&self.shared().sockets), self.shared().own_uid);
+        let (sockets, own) =
+            (Arc::clone(&self.service.daemon.sockets), self.service.daemon.own_uid);
         Box::pin(async move {
             let uid = match ends {
                 Some(ends) => sockets.uid(ends).await,
@@ -176,20 +177,20 @@ impl OacpConnection {
         })
     }
 
-    /// Who is at the other end. Nothing is attached or listed before it is known.
+    /// Returns the principal at the other end. Nothing is attached or listed before it is known.
     fn principal(&self) -> Principal {
         self.talk.principal().cloned().unwrap_or(Principal::Anonymous)
     }
 
     fn attach(&self, want: AttachRequest) -> Fetching {
         let who = self.principal();
-        let hub = Arc::clone(&self.shared().hub);
+        let hub = Arc::clone(&self.service.daemon.hub);
         Box::pin(async move { FetchedEvents::Attached(hub.attach(who, want).await) })
     }
 
     fn ask(&self, query: DaemonQuery) -> Fetching {
         let who = self.principal();
-        let hub = Arc::clone(&self.shared().hub);
+        let hub = Arc::clone(&self.service.daemon.hub);
         let own = self.talk.attachment().map(|attachment| attachment.session().clone());
         let dialect = self.talk.dialect();
         Box::pin(async move {

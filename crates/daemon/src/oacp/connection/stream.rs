@@ -18,7 +18,7 @@ pub(crate) enum PeerStream {
     Unix(UnixStream),
 }
 
-/// Who is at the other end, for logs and for the rules that differ by listener.
+/// Origin of a peer, for logs and for the rules that differ by listener.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum PeerOrigin {
     /// A TCP peer.

@@ -13,7 +13,7 @@ pub(super) const READ_WINDOW: usize = 16 << 10;
 pub(super) const BULK_WINDOW: usize = 64 << 10;
 
 /// A lent output buffer that grew beyond this many bytes is not kept.
-const KEEP_OUTPUT: usize = 256 << 10;
+const MAX_KEPT_OUTPUT_BYTES: usize = 256 << 10;
 
 /// The buffers of one thread.
 pub(super) struct ThreadBuffers {
@@ -32,7 +32,7 @@ thread_local! {
 pub(super) fn lend<T>(work: impl FnOnce(&mut ThreadBuffers) -> T) -> T {
     SCRATCH.with_borrow_mut(|scratch| {
         let result = work(scratch);
-        if scratch.output.capacity() > KEEP_OUTPUT {
+        if scratch.output.capacity() > MAX_KEPT_OUTPUT_BYTES {
             scratch.output = Vec::new();
         }
         scratch.output.clear();

@@ -17,14 +17,14 @@ use crate::log_line::outline;
 /// Name and version of this program, as hello and health say it.
 pub(crate) const SERVER: &str = concat!("bridle/", env!("CARGO_PKG_VERSION"));
 
-/// What all connections say alike.
+/// Texts that all connections send alike.
 #[derive(Debug)]
 pub(crate) struct CannedReplies {
     /// The hello; a signed connection adds its nonce.
     hello: DaemonHello,
     /// The hello of unsigned connections, framed.
     plain_hello: Vec<u8>,
-    /// The same for unknown peers, which may send less.
+    /// The framed hello for unknown peers, which may send less.
     stranger_hello: Vec<u8>,
     /// The plain answers to a health check, framed and unsigned.
     healthy: Vec<u8>,
@@ -32,7 +32,7 @@ pub(crate) struct CannedReplies {
     /// Keys of signed connections; `None` when nothing is signed.
     keys: Option<SigningKeyring>,
     unknown_unit: UnknownUnitPolicy,
-    /// What the hashes of traced messages are made with: nobody finds a text by its hash.
+    /// Secret of the hashes of traced messages: nobody finds a text by its hash.
     trace_secret: RandomState,
 }
 

@@ -26,9 +26,9 @@ use crate::engine::{
 };
 use crate::metrics::ConnectionTally;
 use crate::oacp::error_code::error_reply;
+use crate::oacp::service::OacpService;
 use crate::oacp::to_frames::FrameReader;
 use crate::oacp::to_signal::message_id;
-use crate::shared::DaemonShared;
 
 /// Messages of a client without hello that may wait for their answers; beyond it nothing is
 /// read from the client until one is answered. As many as a session lets wait.
@@ -37,10 +37,10 @@ pub(crate) const MAX_UNANSWERED: usize = 64;
 /// Bytes of an answer's envelope: its id is the largest part of it.
 const ENVELOPE: usize = 320;
 
-/// What a client is told whose hello did not find a session, and that goes on as if it had.
+/// Reason for a client whose hello did not find a session, and that goes on as if it had.
 const NO_SESSION: &str = "this connection is attached to no session; say hello again";
 
-/// What a client is told that asks for a session of an impossible name.
+/// Reason for a session of an impossible name.
 const SESSION_NAME: &str = "expected 1 to 64 letters, digits, `.`, `_` and `-`";
 
 /// The engine's end of one conversation.
@@ -94,14 +94,14 @@ pub(super) enum WaitingMessage {
     Health(HealthCheck),
 }
 
-/// What a waiting message waits for.
+/// Reason why a message waits.
 #[derive(Debug)]
 pub(crate) enum WaitReason {
     /// To know who is at the other end; bring it to [`Conversation::identified`].
     Principal,
-    /// That the connection is attached like this; bring it to [`Conversation::attached`].
+    /// For an attachment like this; bring it to [`Conversation::attached`].
     Attached(AttachRequest),
-    /// What the daemon says to this question; bring it to [`Conversation::told`]. Take the question with
+    /// For the daemon's answer to this question; bring it to [`Conversation::told`]. Take the question with
     /// [`Conversation::take_query`].
     Query,
     /// Answers to earlier messages.
@@ -154,7 +154,7 @@ impl Conversation {
         }
     }
 
-    /// How many messages the engine has not answered yet.
+    /// Returns the number of messages that the engine has not answered yet.
     pub(crate) fn unanswered(&self) -> usize {
         self.link.as_ref().map_or(0, |link| link.unanswered)
     }
@@ -172,12 +172,12 @@ impl Conversation {
     /// Takes what came of attaching, and goes on with the message that waited for it.
     pub(crate) fn attached(
         &mut self,
-        shared: &DaemonShared,
+        service: &OacpService,
         result: Result<Arc<AttachedShell>, EngineError>,
         out: &mut Vec<u8>,
         tally: &mut ConnectionTally,
     ) {
-        let mut batch = ReplyContext::new(shared, out, tally);
+        let mut batch = ReplyContext::new(service, out, tally);
         match self.waiting.take().map(|waiting| *waiting) {
             Some(WaitingMessage::Hello(id, hello)) => {
                 self.greet(&mut batch, id.as_ref(), &hello, result.map_err(error_reply));
@@ -203,12 +203,12 @@ impl Conversation {
     /// Takes what the daemon says to a question, and answers who asked.
     pub(crate) fn told(
         &mut self,
-        shared: &DaemonShared,
+        service: &OacpService,
         told: Result<QueryAnswer, EngineError>,
         out: &mut Vec<u8>,
         tally: &mut ConnectionTally,
     ) {
-        let mut batch = ReplyContext::new(shared, out, tally);
+        let mut batch = ReplyContext::new(service, out, tally);
         match self.waiting.take().map(|waiting| *waiting) {
             Some(WaitingMessage::Told(id)) => match told {
                 Ok(QueryAnswer::Value(payload)) => {
@@ -241,11 +241,11 @@ impl Conversation {
     /// Goes on with a message that waits for nothing any more.
     pub(crate) fn resume(
         &mut self,
-        shared: &DaemonShared,
+        service: &OacpService,
         out: &mut Vec<u8>,
         tally: &mut ConnectionTally,
     ) {
-        let mut batch = ReplyContext::new(shared, out, tally);
+        let mut batch = ReplyContext::new(service, out, tally);
         match self.waiting.take().map(|waiting| *waiting) {
             Some(WaitingMessage::Signal(signal)) => self.signal(&mut batch, signal),
             Some(WaitingMessage::Health(check)) => self.health(&mut batch, check),
@@ -261,11 +261,11 @@ impl Conversation {
     /// Refuses a message that still waits, since the daemon stops.
     pub(crate) fn give_up(
         &mut self,
-        shared: &DaemonShared,
+        service: &OacpService,
         out: &mut Vec<u8>,
         tally: &mut ConnectionTally,
     ) {
-        let mut batch = ReplyContext::new(shared, out, tally);
+        let mut batch = ReplyContext::new(service, out, tally);
         let id = match self.waiting.take().map(|waiting| *waiting) {
             Some(WaitingMessage::Signal(waiting)) => waiting.id,
             Some(WaitingMessage::Hello(id, _)) => id,
@@ -275,7 +275,7 @@ impl Conversation {
         self.refuse(&mut batch, id.as_ref(), &OacpCode::ShuttingDown.into());
     }
 
-    /// Who is at the other end, once it is known.
+    /// Returns the principal at the other end, once it is known.
     pub(crate) fn principal(&self) -> Option<&Principal> {
         self.who.as_deref()
     }
@@ -288,7 +288,7 @@ impl Conversation {
     /// Hands a message to the engine, or has it wait.
     pub(super) fn signal(&mut self, batch: &mut ReplyContext<'_>, mut message: Box<EngineMessage>) {
         if message.signal.kind == SignalKind::Request && message.id.is_none() {
-            let id = batch.shared.assign_id();
+            let id = batch.service.assign_id();
             message.signal.id = Some(id.to_value());
             message.id = Some(id);
         }
@@ -300,15 +300,15 @@ impl Conversation {
             return self.answer_stranger(batch, &message);
         }
         let budget = match self.source {
-            Some(_) => &batch.shared.stranger_budget,
-            None => &batch.shared.budget,
+            Some(_) => &batch.service.daemon.stranger_budget,
+            None => &batch.service.daemon.budget,
         };
         if self.source.is_some() && budget.full() {
             let failure = OacpCode::Overloaded.into();
             return self.decline(batch, message.id.as_ref(), &failure);
         }
         let greeted = self.greeted.is_some();
-        let link = match self.link(batch.shared) {
+        let link = match self.link(batch.service) {
             Ok(link) => link,
             Err(failure) => return self.decline(batch, message.id.as_ref(), &failure),
         };
@@ -327,7 +327,7 @@ impl Conversation {
     /// Answers a message of a peer that nobody knows: without the engine, a number or a record.
     fn answer_stranger(&mut self, batch: &mut ReplyContext<'_>, message: &EngineMessage) {
         let id = message.id.as_ref();
-        match batch.shared.hub.answer_stranger(&message.signal) {
+        match batch.service.daemon.hub.answer_stranger(&message.signal) {
             Ok(payload) => self.say(batch, &response(id, MessageMeta::default(), payload)),
             Err(error) => self.decline(batch, id, &error_reply(error)),
         }
@@ -340,18 +340,18 @@ impl Conversation {
         id: Option<&MessageId>,
         failure: &ErrorReply,
     ) {
-        batch.shared.metrics.engine.refused.inc();
+        batch.service.daemon.metrics.engine.refused.inc();
         self.refuse(batch, id, failure);
     }
 
     /// The engine's end; made now for a client without hello that speaks to it first.
-    fn link(&mut self, shared: &DaemonShared) -> Result<&mut EngineLink, ErrorReply> {
+    fn link(&mut self, service: &OacpService) -> Result<&mut EngineLink, ErrorReply> {
         if self.link.is_none() {
             let who = self.who.as_deref().cloned().unwrap_or(Principal::Anonymous);
             if self.greeted.is_some() {
                 return Err(ErrorReply::because(OacpCode::UnknownSession, NO_SESSION));
             }
-            let attachment = shared.hub.attach_fresh(who, AttachRequest::answers());
+            let attachment = service.daemon.hub.attach_fresh(who, AttachRequest::answers());
             let attachment = attachment.map_err(error_reply)?;
             self.link = Some(EngineLink::new(attachment));
         }
@@ -362,7 +362,7 @@ impl Conversation {
     pub(super) fn answered(&mut self, batch: &mut ReplyContext<'_>, message: &OacpMessage) {
         if self.who.as_deref() == Some(&Principal::Anonymous) {
             let id = message.id.as_ref().map(MessageId::to_value);
-            let error = batch.shared.hub.refuse_stranger_answer(id.as_ref());
+            let error = batch.service.daemon.hub.refuse_stranger_answer(id.as_ref());
             return self.decline(batch, message.id.as_ref(), &error_reply(error));
         }
         let taken = match &self.link {
@@ -379,11 +379,11 @@ impl Conversation {
     /// Has a question for the daemon itself wait: its answer is in the record.
     pub(super) fn query(
         &mut self,
-        shared: &DaemonShared,
+        service: &OacpService,
         id: Option<MessageId>,
         query: DaemonQuery,
     ) {
-        let id = id.unwrap_or_else(|| shared.assign_id());
+        let id = id.unwrap_or_else(|| service.assign_id());
         self.waiting = Some(Box::new(WaitingMessage::Query(id, query)));
     }
 
@@ -471,14 +471,14 @@ impl Conversation {
     /// Says what the engine has for this client, with the text of it if that is written.
     pub(crate) fn tell(
         &mut self,
-        shared: &DaemonShared,
+        service: &OacpService,
         (told, text): (OutboundItem, Option<String>),
         out: &mut Vec<u8>,
         tally: &mut ConnectionTally,
     ) {
         // Taken out meanwhile, so that the rest of the conversation can be used.
         let Some(mut link) = self.link.take() else { return };
-        let batch = &mut ReplyContext::new(shared, out, tally);
+        let batch = &mut ReplyContext::new(service, out, tally);
         if let OutboundItem::Gone(error) = told {
             return self.lose(batch, *link, &error_reply(error));
         }
@@ -615,7 +615,7 @@ fn to_shell_role(role: AttachRole) -> ShellRole {
     }
 }
 
-/// What a hello asks of the engine.
+/// Makes the attach request of a hello.
 fn wish(hello: &ClientHello) -> Result<AttachRequest, ErrorReply> {
     let session = match &hello.session {
         Some(name) => Some(SessionId::parse(name).map_err(|_| {

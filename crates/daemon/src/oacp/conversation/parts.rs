@@ -17,7 +17,7 @@ impl Conversation {
         self.parts.as_ref().map_or(0, |parts| parts.held_bytes())
     }
 
-    /// When the oldest unfinished message in parts is given up.
+    /// Returns the time at which the oldest unfinished message in parts is given up.
     pub(crate) fn part_deadline(&self) -> Option<CallerMillis> {
         self.parts.as_ref().and_then(|parts| parts.next_deadline())
     }
@@ -53,7 +53,7 @@ impl Conversation {
         name: &PartsId,
         part: ReceivedPart<'_>,
     ) {
-        let limits = &batch.shared.config.limits;
+        let limits = &batch.service.daemon.config.limits;
         let most = match self.source {
             Some(_) => limits.message.min(MAX_STRANGER_FRAME_BYTES),
             None => limits.message,
@@ -65,7 +65,7 @@ impl Conversation {
                 ..AssemblerLimits::default()
             }))
         });
-        let deadline = batch.shared.tick_after(limits.frame_deadline);
+        let deadline = batch.service.daemon.tick_after(limits.frame_deadline);
         let accepted = parts.accept(name, part, deadline);
         self.drop_empty_parts();
         match accepted {

@@ -29,10 +29,10 @@ pub(crate) const LARGE: usize = 64 << 10;
 /// informs may be as large as the wire allows.
 pub(super) const MAX_TURN_BYTES: usize = 1 << 20;
 
-/// What a client is told whose message in parts is itself a part.
+/// Reason for a message in parts that is itself a part.
 const PART_OF_PARTS: &str = "expected a message put together from parts, got one more part";
 
-/// What a text turned out to be.
+/// Verdict on a text.
 #[derive(Debug)]
 pub(crate) enum PayloadVerdict {
     /// A health check.
@@ -41,7 +41,7 @@ pub(crate) enum PayloadVerdict {
     Hello(Option<MessageId>, Box<ClientHello>),
     /// A part of a larger message.
     Part(Option<MessageId>, PartMessage<'static>),
-    /// Something for the engine.
+    /// Message for the engine.
     Signal(Box<EngineMessage>),
     /// A question for the daemon itself: answered without a turn of the engine.
     Query(Option<MessageId>, DaemonQuery),
@@ -67,7 +67,7 @@ pub(crate) struct EngineMessage {
 }
 
 impl EngineMessage {
-    /// How much it weighs among the bytes in flight: what is a value, and what stays text.
+    /// Returns its weight among the bytes in flight: that of the value, and of the part that stays text.
     pub(crate) fn weight(&self) -> usize {
         let text = self.signal.ast.as_ref().map_or(0, |ast| ast.text().len());
         self.bytes.saturating_sub(text).saturating_mul(OWNED).saturating_add(text)
@@ -79,7 +79,7 @@ impl EngineMessage {
 pub(crate) enum LargePayload {
     /// The payload of a frame, at this place in the input.
     Frame(Range<usize>),
-    /// The same, with the input.
+    /// Payload of a frame at this place, with the input.
     Bytes(Vec<u8>, Range<usize>),
     /// A message put together from parts.
     Whole(String),
@@ -117,7 +117,7 @@ impl LargePayload {
     }
 }
 
-/// Where a text comes from.
+/// Origin of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PayloadOrigin {
     /// From a frame.

@@ -10,13 +10,13 @@ use super::canned_replies::SERVER;
 use super::payload_check::{PayloadVerdict, too_large};
 use super::{Conversation, ReplyContext, WIRE};
 use crate::config::DaemonLimits;
-use crate::shared::DaemonShared;
+use crate::oacp::service::OacpService;
 
-/// What a client is told whose message nobody takes.
+/// Reason for a message that nobody takes.
 const NOT_TAKEN: &str = "expected an event, a request, a log line, a hello or a health check; \
                          nothing here takes this type from a client";
 
-/// What a client is told that answers a question nobody asked.
+/// Reason for an answer to a question that nobody asked.
 pub(super) const NOT_ASKED: &str = "this daemon asked nothing under that id";
 
 impl Conversation {
@@ -27,7 +27,7 @@ impl Conversation {
             PayloadVerdict::Hello(id, hello) => return self.hello(id, hello),
             PayloadVerdict::Part(id, part) => return self.part(batch, id.as_ref(), &part),
             PayloadVerdict::Signal(signal) => return self.signal(batch, signal),
-            PayloadVerdict::Query(id, query) => return self.query(batch.shared, id, query),
+            PayloadVerdict::Query(id, query) => return self.query(batch.service, id, query),
             PayloadVerdict::Answer(message) => return self.answered(batch, &message),
             PayloadVerdict::TooLarge(id) => return self.decline(batch, id.as_ref(), &too_large()),
             PayloadVerdict::Refused(id, failure) => (id, failure),
@@ -51,7 +51,7 @@ impl Conversation {
         if !who.permits(SessionAccess::Observe) {
             return self.health(batch, HealthCheck { detail: false });
         }
-        let detail = Some(detail(batch.shared, who.is_owner()));
+        let detail = Some(detail(batch.service, who.is_owner()));
         let mut text = String::new();
         HealthResponse { status: batch.status, checked: true, detail }.write(&mut text);
         self.say_text(batch, &text);
@@ -64,7 +64,7 @@ impl Conversation {
         id: Option<&MessageId>,
         failure: &ErrorReply,
     ) {
-        batch.shared.metrics.error(failure.code);
+        batch.service.daemon.metrics.error(failure.code);
         self.say(batch, &error_response(id, failure));
     }
 
@@ -79,7 +79,7 @@ impl Conversation {
     /// Appends one frame; too long a text becomes an error that says so.
     pub(super) fn say_text(&mut self, batch: &mut ReplyContext<'_>, text: &str) {
         let Err(error) = self.try_say(batch, text) else { return };
-        batch.shared.metrics.error(error.code());
+        batch.service.daemon.metrics.error(error.code());
         let failure =
             ErrorReply::because(error.code(), format!("the answer does not fit: {error}"));
         let mut text = String::new();
@@ -96,7 +96,7 @@ impl Conversation {
         text: &str,
     ) -> Result<(), EncodeError> {
         if batch.traced {
-            tracing::trace!(target: WIRE, "out {}", batch.shared.words.outline(text.as_bytes()));
+            tracing::trace!(target: WIRE, "out {}", batch.service.replies.outline(text.as_bytes()));
         }
         match self.encoder.encode(text, batch.out) {
             Err(error) if !self.say_in_parts(batch, text) => return Err(error),
@@ -107,21 +107,21 @@ impl Conversation {
     }
 }
 
-/// What is shown of a fault in the policies to whoever is not their owner: its text quotes them.
+/// Text in the place of a fault in the policies for whoever is not their owner: the fault quotes them.
 const POLICY_FAULT_ELSEWHERE: &str = "the policies have a fault, which is shown to their owner";
 
-fn detail(shared: &DaemonShared, is_owner: bool) -> HealthDetail {
-    let open = shared.open();
-    let in_flight = shared.budget.used();
-    let traffic = shared.hub.traffic();
-    let present = shared.hub.guard.present();
+fn detail(service: &OacpService, is_owner: bool) -> HealthDetail {
+    let open = service.daemon.open();
+    let in_flight = service.daemon.budget.used();
+    let traffic = service.daemon.hub.traffic();
+    let present = service.daemon.hub.home.guard.present();
     HealthDetail {
         server: SERVER.into(),
-        uptime_seconds: shared.started.elapsed().as_secs(),
+        uptime_seconds: service.daemon.started.elapsed().as_secs(),
         connections: open as u64,
         queues: vec![
             ("in-flight-bytes", in_flight as u64),
-            ("strangers", shared.seats.strangers() as u64),
+            ("strangers", service.daemon.seats.strangers() as u64),
             ("sessions", traffic.sessions as u64),
             ("shells", traffic.shells as u64),
             ("messages", traffic.messages as u64),
@@ -130,14 +130,14 @@ fn detail(shared: &DaemonShared, is_owner: bool) -> HealthDetail {
             ("appends", traffic.appends as u64),
             ("records", traffic.records),
         ],
-        limits: limits(&shared.config.limits),
-        store: if shared.hub.is_healthy() { "ready" } else { "unavailable" },
+        limits: limits(&service.daemon.config.limits),
+        store: if service.daemon.hub.home.is_healthy() { "ready" } else { "unavailable" },
         policy: present.installed.hash().to_string().into(),
         policy_fault: match is_owner {
             true => present.fault.clone(),
             false => present.fault.as_ref().map(|_| POLICY_FAULT_ELSEWHERE.into()),
         },
-        metrics: shared.metrics.text(open, in_flight).into(),
+        metrics: service.daemon.metrics.text(open, in_flight).into(),
     }
 }
 

@@ -6,12 +6,12 @@ use std::path::Path;
 use bridle_sexp::Value;
 
 use super::{
-    DeviceSecretHash, MAX_FILE, MAX_WAITING, OperatorAnswer, PairingCodeHash, PairingError,
-    PairingId, PairingOffer, WaitingDevice,
+    MAX_FILE, MAX_WAITING, OperatorAnswer, PairingError, PairingId, PairingOffer, WaitingDevice,
 };
 use crate::access::private_file::PrivateFile;
-use crate::access::tokens::file::{scopes_of, scopes_value, unhex};
-use crate::access::tokens::{TokenId, TokenOwner, hex, is_line};
+use crate::access::secret_hash::SecretHash;
+use crate::access::tokens::file::{scopes_of, scopes_value};
+use crate::access::tokens::{TokenId, TokenOwner, is_line};
 
 /// Name of the file inside the state directory.
 pub const DEVICES_FILE: &str = "devices";
@@ -22,7 +22,7 @@ const KEYS: [&str; 7] = ["id", "code", "secret", "device", "name", "expires", "a
 /// Keys of a yes.
 const OFFER_KEYS: [&str; 4] = ["name", "owner", "scopes", "lifetime"];
 
-/// Where the file is.
+/// Path, mode and lock of the file.
 #[derive(Debug)]
 pub(super) struct DevicesFile(PrivateFile);
 
@@ -70,8 +70,8 @@ fn line(waiting: &WaitingDevice) -> Value {
     };
     let values = [
         Value::str(waiting.id.as_str()),
-        Value::str(hex(&waiting.code.0)),
-        Value::str(hex(&waiting.secret.0)),
+        Value::str(waiting.code.to_hex()),
+        Value::str(waiting.secret.to_hex()),
         Value::str(waiting.device.as_str()),
         Value::str(waiting.name.clone()),
         Value::int(waiting.expires),
@@ -90,8 +90,8 @@ fn parse_line(line: &str) -> Option<WaitingDevice> {
     let [id, code, secret, device, name, expires, answer] = values(&value, KEYS)?;
     Some(WaitingDevice {
         id: PairingId::parse(id.as_str()?)?,
-        code: PairingCodeHash(unhex(code.as_str()?)?),
-        secret: DeviceSecretHash(unhex(secret.as_str()?)?),
+        code: SecretHash::from_hex(code.as_str()?)?,
+        secret: SecretHash::from_hex(secret.as_str()?)?,
         device: TokenId::parse(device.as_str()?)?,
         name: name.as_str().filter(|name| is_name(name))?.into(),
         expires: expires.as_i64()?,

@@ -35,7 +35,7 @@ const LISTEN: u8 = 10;
 const HEAD: usize = 16;
 const ID: usize = 48;
 
-/// Where uid and inode are in an answer: after head, four small fields, the identity, three counters.
+/// Offsets of uid and inode in an answer: after head, four small fields, the identity, three counters.
 const UID: usize = HEAD + 4 + ID + 12;
 
 /// Bytes of an answer that are read: ours have 72 and some attributes.

@@ -1,0 +1,81 @@
+//! Whatever runs in the engine: turns for work, tasks, and the end of all of them.
+//!
+//! Owned by the hub; session tasks and worker_permits wait here for their turns.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+
+use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use super::QUESTION_WAIT;
+use crate::engine::error::{EngineError, EngineErrorCode};
+
+/// Sessions that are stepped through at the same time: as many as a few commits take. Others wait with
+/// their messages alone: 5,000 prompts at once left 76 MiB behind instead of 133.
+const MAX_STEPPED_SESSIONS: usize = 512;
+
+/// Turns and tasks of one engine.
+pub(in crate::engine) struct EngineTasks {
+    /// Turns for thoughts and acts.
+    worker_permits: Semaphore,
+    /// Turns for batches: sessions that are loaded and stepped through at the same time.
+    step_permits: Semaphore,
+    /// Session tasks, worker_permits, the timer.
+    pub(super) tasks: TaskTracker,
+    /// Sessions that had something open when the daemon started and are not loaded yet.
+    pub(super) recovering: TaskTracker,
+    /// Cancelled when the daemon stops; ends tasks that only wait.
+    pub(super) quit: CancellationToken,
+    pub(super) stopping: AtomicBool,
+    /// Thread of the record's writer, until it is joined.
+    pub(super) keeping: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl EngineTasks {
+    /// Makes turns for as many worker_permits.
+    pub(super) fn new(max_workers: usize, keeping: JoinHandle<()>) -> EngineTasks {
+        EngineTasks {
+            worker_permits: Semaphore::new(max_workers),
+            step_permits: Semaphore::new(MAX_STEPPED_SESSIONS),
+            tasks: TaskTracker::new(),
+            recovering: TaskTracker::new(),
+            quit: CancellationToken::new(),
+            stopping: AtomicBool::new(false),
+            keeping: Mutex::new(Some(keeping)),
+        }
+    }
+
+    pub(in crate::engine) fn tasks(&self) -> &TaskTracker {
+        &self.tasks
+    }
+
+    /// Waits until every session that had something open at the start is loaded, at most [`QUESTION_WAIT`].
+    pub(in crate::engine) async fn recovered(&self) {
+        // Whoever asks is told what is there by then.
+        let _ = tokio::time::timeout(QUESTION_WAIT, self.recovering.wait()).await;
+    }
+
+    pub(in crate::engine) fn is_stopping(&self) -> bool {
+        self.stopping.load(Ordering::Relaxed)
+    }
+
+    pub(in crate::engine) fn check_open(&self) -> Result<(), EngineError> {
+        match self.is_stopping() {
+            true => Err(EngineErrorCode::ShuttingDown.into()),
+            false => Ok(()),
+        }
+    }
+
+    /// Waits for a turn to think or act. Never closed; if it were, none would be held back.
+    pub(in crate::engine) async fn worker_permit(&self) -> Option<SemaphorePermit<'_>> {
+        self.worker_permits.acquire().await.ok()
+    }
+
+    /// Waits for a turn to load a session and step through its work.
+    pub(in crate::engine) async fn step_permit(&self) -> Option<SemaphorePermit<'_>> {
+        self.step_permits.acquire().await.ok()
+    }
+}

@@ -1,0 +1,50 @@
+//! Programs in a jail, their changes on a stage, commits that can be undone; hosts by name, scripts
+//! by their simple commands, secrets under seal. For the host, which carries out what was decided:
+//! nothing here decides. No runtime, no message, no record: threads may block, values come back.
+//! The child side is the helper, the program itself started again ([`run_helper`]), so that nothing
+//! happens between fork and exec of a process with threads.
+
+mod error;
+mod layer;
+mod probe;
+mod spec;
+
+mod control;
+#[cfg(target_os = "linux")]
+mod helper;
+#[cfg(not(target_os = "linux"))]
+#[path = "helper_missing.rs"]
+mod helper;
+mod spawn;
+
+mod change;
+mod commit;
+mod stage;
+mod tree;
+
+mod proxy;
+mod script;
+mod sealed;
+mod secret_scan;
+
+pub use change::{
+    ChangeFacts, ChangeKind, ChangeSet, FileChange, LaterRun, PathConflict, TextDiff,
+};
+pub use commit::{
+    CommitError, CommitId, CommitJournal, CommitOutcome, CommitPoint, PreparedCommit,
+    RecoveredCommit, RecoveryVerdict,
+};
+pub use error::JailError;
+pub use helper::run_helper;
+pub use layer::{JailCapabilities, JailLayer, JailPromise, KernelFacts, PromiseState};
+pub use probe::HelperProgram;
+pub use proxy::{HostProxy, HostRefusal, HostRule, RefusalReason};
+pub use script::{
+    CommandRisk, ScriptCommand, ScriptError, ScriptReading, ScriptWord, read_argv, read_script,
+};
+pub use sealed::{SealKey, SealedSecrets, SecretError, SecretValue};
+pub use secret_scan::{SecretFinding, SecretKind, find_secrets};
+pub use spawn::{Jail, JailEnd, JailOutcome, JailedChild, OutputPiece, OutputStream};
+pub use spec::{ChildStdin, JailCommand, JailSpec, NetworkGrant, ResourceLimits};
+pub use stage::{Stage, StageId, StageOptions};
+pub use tree::PathState;

@@ -1,0 +1,318 @@
+//! A run from outside: the plan is handed to a supervisor, pieces of output come back, and whoever
+//! waits gets the end. Dropping a child that nobody waited for cancels it.
+
+#[cfg(target_os = "linux")]
+mod plan;
+#[cfg(target_os = "linux")]
+mod watch;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+#[cfg(target_os = "linux")]
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::Receiver;
+use std::time::{Duration, Instant};
+
+use crate::error::JailError;
+use crate::layer::{JailCapabilities, JailLayer};
+use crate::probe::{HelperProgram, probe};
+use crate::proxy::HostRefusal;
+use crate::spec::JailSpec;
+use crate::stage::{Stage, make_private_folder};
+use crate::tree;
+
+/// Pieces of output that wait for their reader; then the program waits, too.
+#[cfg(target_os = "linux")]
+const PIECES_IN_FLIGHT: usize = 64;
+
+/// Stream of a piece.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OutputStream {
+    /// Standard output.
+    Stdout,
+    /// Standard error.
+    Stderr,
+}
+
+/// Bytes that a program wrote.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OutputPiece {
+    /// Stream that they were written to.
+    pub stream: OutputStream,
+    /// Place of the first byte in that stream.
+    pub offset: u64,
+    /// The bytes.
+    pub bytes: Vec<u8>,
+}
+
+/// End of a program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum JailEnd {
+    /// Ended by itself with this code.
+    Exited(i32),
+    /// Ended by this signal.
+    Signaled(i32),
+    /// Killed at its deadline.
+    TimedOut,
+    /// Killed by a cancel.
+    Cancelled,
+}
+
+/// Outcome of a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct JailOutcome {
+    /// End of the program.
+    pub end: JailEnd,
+    /// Layer that was in force.
+    pub layer: JailLayer,
+    /// Bytes written to stdout and stderr, those thrown away included.
+    pub written: [u64; 2],
+    /// Bytes thrown away, above the cap.
+    pub discarded: u64,
+    /// Hosts that were asked for and refused.
+    pub refused_hosts: Vec<HostRefusal>,
+}
+
+/// Maker of runs: the helper, the layer in force and a folder for what runs need.
+#[derive(Debug)]
+pub struct Jail {
+    helper: HelperProgram,
+    scratch: PathBuf,
+    capabilities: JailCapabilities,
+    /// Uid and gid of programs when the daemon is root.
+    identity: (u32, u32),
+}
+
+/// Uid and gid for programs of a daemon of root: high, and no account's.
+const UNUSED_ID: u32 = 61_111;
+
+impl Jail {
+    /// Probes the system. `scratch` belongs to this daemon alone: leftovers of dead runs in it are
+    /// removed.
+    ///
+    /// # Errors
+    ///
+    /// A folder that cannot be used, and a helper that does not answer, are errors.
+    pub fn new(helper: HelperProgram, scratch: impl Into<PathBuf>) -> Result<Jail, JailError> {
+        let scratch = scratch.into();
+        make_private_folder(&scratch)?;
+        let scratch = fs::canonicalize(&scratch).map_err(JailError::io("find", &scratch))?;
+        for entry in fs::read_dir(&scratch).map_err(JailError::io("list", &scratch))?.flatten() {
+            if entry.file_name().to_string_lossy().starts_with("run-") {
+                tree::remove_tree(&entry.path())?;
+            }
+        }
+        let folder = RunFolder::make(&scratch)?;
+        let capabilities = probe(&helper, folder.path())?;
+        let identity = (UNUSED_ID, UNUSED_ID);
+        Ok(Jail { helper, scratch, capabilities, identity })
+    }
+
+    /// Layer in force, with its promises.
+    #[must_use]
+    pub fn capabilities(&self) -> &JailCapabilities {
+        &self.capabilities
+    }
+
+    /// Uid and gid that programs get, when the daemon is root.
+    #[must_use]
+    pub fn identity(&self) -> Option<(u32, u32)> {
+        (self.capabilities.layer == Some(JailLayer::Root)).then_some(self.identity)
+    }
+
+    /// Starts a program, over a stage if it may change the project.
+    ///
+    /// # Errors
+    ///
+    /// A request that is invalid, or demands what the layer does not keep, and a jail that cannot be
+    /// built are refused; then nothing has run.
+    #[cfg(target_os = "linux")]
+    pub fn spawn(&self, spec: &JailSpec, stage: Option<&Stage>) -> Result<JailedChild, JailError> {
+        spec.check()?;
+        let layer = self
+            .capabilities
+            .layer
+            .ok_or_else(|| JailError::NoLayer { missing: self.capabilities.missing() })?;
+        for &promise in &spec.demands {
+            self.require(layer, promise)?;
+        }
+        if matches!(spec.network, crate::spec::NetworkGrant::Hosts(_)) {
+            self.require(layer, crate::layer::JailPromise::HostsByName)?;
+        }
+        let folder = RunFolder::make(&self.scratch)?;
+        let lock = stage.map(Stage::lock).transpose()?;
+        let identity = (layer == JailLayer::Root).then_some(self.identity);
+        let plan = plan::make(spec, stage, &self.capabilities, identity, folder.path())?;
+        watch::start(self, spec, plan, folder, lock, layer)
+    }
+
+    /// Refuses: there is no jail but on Linux.
+    ///
+    /// # Errors
+    ///
+    /// Always.
+    #[cfg(not(target_os = "linux"))]
+    pub fn spawn(
+        &self,
+        _spec: &JailSpec,
+        _stage: Option<&Stage>,
+    ) -> Result<JailedChild, JailError> {
+        Err(JailError::NoLayer { missing: self.capabilities.missing() })
+    }
+
+    #[cfg(target_os = "linux")]
+    fn require(
+        &self,
+        layer: JailLayer,
+        promise: crate::layer::JailPromise,
+    ) -> Result<(), JailError> {
+        match self.capabilities.state(promise) {
+            Some(state) if state.held => Ok(()),
+            state => {
+                let because = state.map(|it| it.because.clone()).unwrap_or_default();
+                Err(JailError::PromiseNotHeld { layer, promise, because })
+            }
+        }
+    }
+
+    #[cfg(target_os = "linux")]
+    pub(crate) fn helper(&self) -> &HelperProgram {
+        &self.helper
+    }
+}
+
+/// Folder of one run, removed with it.
+#[derive(Debug)]
+pub(crate) struct RunFolder {
+    path: PathBuf,
+}
+
+impl RunFolder {
+    fn make(scratch: &Path) -> Result<RunFolder, JailError> {
+        use std::sync::atomic::{AtomicU64, Ordering};
+        static COUNTER: AtomicU64 = AtomicU64::new(0);
+
+        let count = COUNTER.fetch_add(1, Ordering::Relaxed);
+        let path = scratch.join(format!("run-{}-{count}", std::process::id()));
+        make_private_folder(&path)?;
+        Ok(RunFolder { path })
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl Drop for RunFolder {
+    fn drop(&mut self) {
+        // What stays is removed at the next start.
+        let _ = tree::remove_tree(&self.path);
+    }
+}
+
+/// Helper that was just started.
+#[cfg(target_os = "linux")]
+pub(crate) struct StartedHelper {
+    pub(crate) child: Child,
+    pub(crate) line: crate::control::ControlChannel,
+    pub(crate) cancel: std::os::unix::net::UnixStream,
+}
+
+/// Starts a helper with pipes for its output, and the channel as its stdin.
+#[cfg(target_os = "linux")]
+pub(crate) fn start_helper(helper: &HelperProgram) -> Result<StartedHelper, JailError> {
+    use std::os::fd::OwnedFd;
+    use std::os::unix::net::UnixStream;
+    use std::os::unix::process::CommandExt as _;
+
+    let (ours, theirs) = UnixStream::pair().map_err(JailError::Channel)?;
+    let mut command = Command::new(helper.path());
+    command
+        .arg("__jail")
+        .env_clear()
+        .current_dir("/")
+        .stdin(Stdio::from(OwnedFd::from(theirs)))
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        // Away from the signals that a terminal sends to the daemon.
+        .process_group(0);
+    let child = command.spawn().map_err(|source| JailError::Setup {
+        step: "start of the helper".into(),
+        reason: source.to_string(),
+    })?;
+    let cancel = ours.try_clone().map_err(JailError::Channel)?;
+    Ok(StartedHelper { child, line: crate::control::ControlChannel::new(ours), cancel })
+}
+
+/// Program that runs in the jail.
+#[derive(Debug)]
+pub struct JailedChild {
+    pieces: Receiver<OutputPiece>,
+    end: Receiver<Result<JailOutcome, JailError>>,
+    /// Line to the supervisor: a byte cancels, its end does, too.
+    cancel: std::os::unix::net::UnixStream,
+}
+
+impl JailedChild {
+    /// Next piece of output; `None` when there will be none, or not within the time.
+    #[must_use]
+    pub fn next_piece(&self, patience: Duration) -> Option<OutputPiece> {
+        self.pieces.recv_timeout(patience).ok()
+    }
+
+    /// Kills everything that was started; the end says so.
+    pub fn cancel(&self) {
+        use std::io::Write as _;
+        // Gone already: then there is nothing to cancel.
+        let _ = (&self.cancel).write_all(b"c");
+    }
+
+    /// Waits for the end, throwing away output that nobody took.
+    ///
+    /// # Errors
+    ///
+    /// A jail that could not be built and a program that could not be started are errors.
+    pub fn wait(self) -> Result<JailOutcome, JailError> {
+        self.wait_with_output().map(|(outcome, _)| outcome)
+    }
+
+    /// Waits for the end and collects the output that is kept, by stream.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`JailedChild::wait`].
+    pub fn wait_with_output(self) -> Result<(JailOutcome, [Vec<u8>; 2]), JailError> {
+        let mut output = [Vec::new(), Vec::new()];
+        while let Ok(piece) = self.pieces.recv() {
+            output[usize::from(piece.stream == OutputStream::Stderr)].extend(piece.bytes);
+        }
+        let lost = || JailError::Channel(std::io::Error::other("the watch of the run is gone"));
+        let outcome = self.end.recv().map_err(|_| lost())??;
+        Ok((outcome, output))
+    }
+
+    /// Waits for the end until a deadline; cancels and waits on when it passes.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`JailedChild::wait`].
+    pub fn wait_until(self, deadline: Instant) -> Result<JailOutcome, JailError> {
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            match self.pieces.recv_timeout(left) {
+                Ok(_) => {}
+                Err(std::sync::mpsc::RecvTimeoutError::Disconnected) => return self.wait(),
+                Err(std::sync::mpsc::RecvTimeoutError::Timeout) => {
+                    self.cancel();
+                    return self.wait();
+                }
+            }
+        }
+    }
+}
+
+impl Drop for JailedChild {
+    fn drop(&mut self) {
+        self.cancel();
+    }
+}

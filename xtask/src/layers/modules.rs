@@ -1,0 +1,211 @@
+//! Which top module of the daemon may use which: read from the source, since the compiler allows them all.
+//!
+//! A path counts when it begins with `crate::`, in a `use` or in code; inline test modules and files of tests do not
+//! count. The table goes from the bottom up, so it can have no cycle: a row may only name rows above it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+
+/// Source folder whose modules are judged, from the root of the repository.
+const DAEMON_SOURCE: &str = "crates/daemon/src";
+
+/// Each module with those that it may use; both in the order from the bottom up.
+pub(super) const MODULE_RULES: &[(&str, &[&str])] = &[
+    ("numbered_names", &[]),
+    ("log_line", &[]),
+    ("bounded_queue", &[]),
+    ("byte_budget", &[]),
+    ("metrics", &[]),
+    ("state_folder", &[]),
+    ("access", &["numbered_names", "state_folder"]),
+    ("fetch", &["access"]),
+    ("error", &["access"]),
+    ("config", &["access", "error", "fetch"]),
+    ("lock", &["error", "state_folder"]),
+    ("descriptors", &["config"]),
+    ("connection_slots", &["access", "config", "descriptors"]),
+    ("listen", &["error", "state_folder"]),
+    (
+        "engine",
+        &["access", "bounded_queue", "byte_budget", "config", "error", "log_line", "metrics"],
+    ),
+    ("shared", &["access", "byte_budget", "config", "connection_slots", "engine", "metrics"]),
+    (
+        "oacp",
+        &[
+            "access",
+            "byte_budget",
+            "config",
+            "connection_slots",
+            "engine",
+            "error",
+            "listen",
+            "log_line",
+            "metrics",
+            "shared",
+        ],
+    ),
+    (
+        "http",
+        &[
+            "access",
+            "bounded_queue",
+            "byte_budget",
+            "config",
+            "connection_slots",
+            "engine",
+            "error",
+            "fetch",
+            "listen",
+            "numbered_names",
+            "shared",
+        ],
+    ),
+    (
+        "run",
+        &[
+            "access",
+            "config",
+            "descriptors",
+            "engine",
+            "error",
+            "http",
+            "listen",
+            "lock",
+            "oacp",
+            "shared",
+        ],
+    ),
+    ("upkeep", &["lock"]),
+];
+
+/// Judges the daemon's source below `root`; returns how many edges there are, and every one that no row allows.
+pub(super) fn check_daemon(root: &Path) -> Result<(usize, Vec<String>)> {
+    let mut edges = BTreeMap::new();
+    let source = root.join(DAEMON_SOURCE);
+    read_edges(&source, &source, &mut edges)?;
+    let count = edges.values().map(BTreeSet::len).sum();
+    Ok((count, judge(&edges)))
+}
+
+/// Every edge that no row allows, as a sentence.
+fn judge(edges: &BTreeMap<String, BTreeSet<String>>) -> Vec<String> {
+    let mut violations = Vec::new();
+    for (module, targets) in edges {
+        let Some((_, allowed)) = MODULE_RULES.iter().find(|(name, _)| name == module) else {
+            let text = "has no rule: add a row to xtask/src/layers/modules.rs";
+            violations.push(format!("module `{module}` of the daemon {text}"));
+            continue;
+        };
+        let forbidden = targets.iter().filter(|target| !allowed.contains(&target.as_str()));
+        let sentence = |target| format!("module `{module}` of the daemon may not use `{target}`");
+        violations.extend(forbidden.map(sentence));
+    }
+    violations
+}
+
+/// Adds the edges of every file below `folder`.
+fn read_edges(
+    source: &Path,
+    folder: &Path,
+    edges: &mut BTreeMap<String, BTreeSet<String>>,
+) -> Result<()> {
+    for entry in fs::read_dir(folder).with_context(|| folder.display().to_string())? {
+        let path = entry?.path();
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        if path.is_dir() && name != "tests" {
+            read_edges(source, &path, edges)?;
+            continue;
+        }
+        if !name.ends_with(".rs") || ["tests.rs", "lib.rs"].contains(&name) {
+            continue;
+        }
+        let below = path.strip_prefix(source)?;
+        let top = below.iter().next().and_then(|part| part.to_str()).unwrap_or_default();
+        let module = top.trim_end_matches(".rs");
+        let text = fs::read_to_string(&path).with_context(|| path.display().to_string())?;
+        let targets = edges.entry(module.to_owned()).or_default();
+        targets.extend(targets_of(&text).into_iter().filter(|target| target != module));
+    }
+    Ok(())
+}
+
+/// The top modules that a file names, without those of its inline tests and comments.
+fn targets_of(text: &str) -> BTreeSet<String> {
+    let product = text.split("#[cfg(test)]\nmod ").next().unwrap_or(text);
+    let lines = product.lines().filter(|line| !line.trim_start().starts_with("//"));
+    let code = lines.collect::<Vec<_>>().join("\n");
+    let mut targets = BTreeSet::new();
+    for (at, start) in code.match_indices("crate::") {
+        // Not the end of a longer name.
+        let is_name = |c: char| c.is_alphanumeric() || c == '_';
+        if code[..at].ends_with(is_name) {
+            continue;
+        }
+        let rest = &code[at + start.len()..];
+        match rest.strip_prefix('{') {
+            Some(group) => {
+                let group = group.split('}').next().unwrap_or_default();
+                targets.extend(group.split(',').map(first_name));
+            }
+            None => drop(targets.insert(first_name(rest))),
+        }
+    }
+    targets.retain(|target| target.starts_with(|c: char| c.is_ascii_lowercase()));
+    targets
+}
+
+fn first_name(path: &str) -> String {
+    path.trim_start().chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::{BTreeMap, BTreeSet};
+
+    use super::{MODULE_RULES, check_daemon, judge, targets_of};
+
+    fn edges(module: &str, text: &str) -> BTreeMap<String, BTreeSet<String>> {
+        BTreeMap::from([(module.to_owned(), targets_of(text))])
+    }
+
+    #[test]
+    fn the_daemon_keeps_to_the_table() {
+        let (count, violations) = check_daemon(crate::console::root()).expect("the source is read");
+        assert_eq!(violations, Vec::<String>::new());
+        assert!(count > 50, "{count} edges were found");
+    }
+
+    #[test]
+    fn a_planted_violation_is_found() {
+        for text in [
+            "use crate::oacp::connection::PeerOrigin;\n",
+            "use crate::{access, oacp};\n",
+            "fn f() { crate::oacp::listen() }\n",
+        ] {
+            let expect = ["module `engine` of the daemon may not use `oacp`".to_owned()];
+            assert_eq!(judge(&edges("engine", text)), expect, "{text}");
+        }
+        assert_eq!(judge(&edges("nowhere", "")).len(), 1);
+    }
+
+    #[test]
+    fn comments_and_inline_tests_do_not_count() {
+        let text =
+            "/// See `crate::oacp::x`.\nfn f() {}\n#[cfg(test)]\nmod tests { use crate::oacp; }\n";
+        assert_eq!(targets_of(text), BTreeSet::new());
+    }
+
+    #[test]
+    fn a_row_names_only_rows_above_it() {
+        for (at, (module, allowed)) in MODULE_RULES.iter().enumerate() {
+            for target in *allowed {
+                let is_above = MODULE_RULES[..at].iter().any(|(name, _)| name == target);
+                assert!(is_above, "`{module}` names `{target}`, which is not below it");
+            }
+        }
+    }
+}
