@@ -220,7 +220,7 @@ pub(crate) enum BridleCommand {
     /// Show how bridle parses an Org file, and check that it loses no byte
     #[command(subcommand)]
     Org(org::OrgCommand),
-    /// See what the jail for programs promises on this system, and what a command starts
+    /// Show what the sandbox for programs guarantees on this system, and what a command starts
     #[command(subcommand)]
     Sandbox(jail::Sandbox),
     /// Run a program in the skill language: a sandboxed subset of Common Lisp

@@ -218,10 +218,6 @@ impl MemoryEditor {
         written
     }
 
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "acts are carried out on threads for blocking work"
-    )]
     fn write(
         &self,
         action: &Action,
@@ -237,7 +233,7 @@ impl MemoryEditor {
                 Ok(_) => return Ok(EditPreview::new(&planned).result(seen)),
                 Err(MemoryError::Changed { .. }) if tries < MAX_EDIT_ATTEMPTS => {}
                 Err(MemoryError::Open { .. }) if tries < MAX_EDIT_ATTEMPTS => {
-                    std::thread::sleep(ATTEMPT_PAUSE)
+                    std::thread::sleep(ATTEMPT_PAUSE);
                 }
                 Err(error) => return Err(describe_error(&error)),
             }

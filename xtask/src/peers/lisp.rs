@@ -128,7 +128,7 @@ fn compare_programs(count: u64, seed: u64, tally: &mut Tally, console: &VerbCons
             programs.into_iter().zip(batch).partition(|(_, number)| *number % COMPILED_SHARE == 0);
         for (share, process) in [(compiled, &mut compiler), (interpreted, &mut interpreter)] {
             let forms: Vec<String> = share.into_iter().map(|(form, _)| form).collect();
-            let (forms, answers) = answer_all(process, forms)?;
+            let (forms, answers) = answer_all(process, &forms)?;
             compare_answers(&forms, &answers, tally, console)?;
         }
     }
@@ -136,9 +136,9 @@ fn compare_programs(count: u64, seed: u64, tally: &mut Tally, console: &VerbCons
 }
 
 /// Answers of the forms that have one: a form that ends SBCL is left out, and a new SBCL goes on behind it.
-fn answer_all(process: &mut SbclProcess, forms: Vec<String>) -> Result<(Vec<String>, Vec<String>)> {
+fn answer_all(process: &mut SbclProcess, forms: &[String]) -> Result<(Vec<String>, Vec<String>)> {
     let (mut answered, mut answers) = (Vec::new(), Vec::new());
-    let mut rest = forms.as_slice();
+    let mut rest = forms;
     while !rest.is_empty() {
         let found = process.answer_some(rest)?;
         answered.extend_from_slice(&rest[..found.len()]);

@@ -121,7 +121,7 @@ impl MemexShared {
     fn source(&self, path: &str, access: PrivateAccess) -> Result<Value, MemexRefusal> {
         let found = self.resolved(path, access)?;
         let within = found.get("relative").and_then(Value::as_str).map(str::to_owned);
-        let within = within.ok_or_else(|| MemexRefusal::NotFound("no such file in the memex"))?;
+        let within = within.ok_or(MemexRefusal::NotFound("no such file in the memex"))?;
         let object = self.read(|catalog| catalog.object(&within, access))?;
         let memex = self.now().memex.clone().filter(|_| access == PrivateAccess::Owner);
         let source = match memex.and_then(|memex| memex.read(&within).ok()) {
@@ -401,7 +401,7 @@ fn facts(object: &MemexObject, access: PrivateAccess) -> Vec<(&'static str, Valu
     match (object.encrypted, object.in_clear) {
         (true, false) => pairs.push(("encrypted", Value::bool(true))),
         (true, true) if access == PrivateAccess::Owner => {
-            pairs.push(("in-clear", Value::bool(true)))
+            pairs.push(("in-clear", Value::bool(true)));
         }
         _ => {}
     }

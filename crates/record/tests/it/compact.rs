@@ -328,7 +328,7 @@ fn every_byte_of_a_compacted_record_is_vouched_for() {
             bridle_record::RecordReader::open(bed.path()).unwrap().verify(None, &mut |_, _| ());
         match found {
             Err(StoreError::Broken(broken)) => {
-                assert_eq!(broken.number.0, number, "{sql}: {broken}")
+                assert_eq!(broken.number.0, number, "{sql}: {broken}");
             }
             other => panic!("{sql}: {other:?}"),
         }
