@@ -1,6 +1,8 @@
 //! What went wrong in an earlier system that kept a memory of Org files, each with a test of what is right. Only what
 //! concerns reading; versions and writing have their own tests.
 
+#![allow(clippy::unwrap_used)]
+
 use std::collections::HashSet;
 use std::fs;
 use std::sync::Arc;

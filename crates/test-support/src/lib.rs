@@ -7,7 +7,6 @@
 //! - [`valid_response`]: every byte of HTTP that a daemon says, held to its schema
 //! - [`hang_guard`], [`other_user`]: time limits, and programs of another user
 
-#![expect(clippy::disallowed_methods, reason = "a test's tasks end with its runtime")]
 #![expect(clippy::unwrap_used, reason = "a helper of a test fails like the test itself")]
 
 pub mod daemon;

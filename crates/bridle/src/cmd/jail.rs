@@ -65,7 +65,7 @@ fn describe(reading: &ScriptReading, out: &mut String) {
         if !command.wrappers.is_empty() {
             out.push_str(&format!("  through {}\n", command.wrappers.join(", ")));
         }
-        if shown(&command.folder) != "" {
+        if !shown(&command.folder).is_empty() {
             out.push_str(&format!("  in {}\n", shown(&command.folder)));
         }
         for risk in &command.risks {

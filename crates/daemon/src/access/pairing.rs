@@ -157,7 +157,7 @@ impl PairingRegistry {
         let plain = plain(code.reveal()).ok_or(PairingError::NoCode)?;
         check_new(&offer.token(now_ms), now_ms).map_err(PairingError::Token)?;
         let expires = now_ms.saturating_add(CODE_MS);
-        let open = OpenPairing { hash: SecretHash::of(CODE_CONTEXT, &plain), expires, offer };
+        let open = OpenPairing { hash: SecretHash::of(CODE_CONTEXT, plain), expires, offer };
         self.file.change(|all| {
             all.retain(|open| is_open(open, now_ms));
             if all.len() >= MAX_OPEN {

@@ -193,7 +193,7 @@ fn verdicts(
             Some(before) if answer == ApprovalChoice::Deny => before.answer = ApprovalChoice::Deny,
             Some(_) => {}
             None => {
-                verdicts.push(ApprovalVerdict { effect: asked.effect, answer, hash: asked.hash })
+                verdicts.push(ApprovalVerdict { effect: asked.effect, answer, hash: asked.hash });
             }
         }
     }

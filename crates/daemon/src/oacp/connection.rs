@@ -382,7 +382,7 @@ impl OacpConnection {
         };
         self.judging = None;
         let OacpConnection { talk, service, output, tally, .. } = self;
-        if let Some(LargePayload::Whole(text)) = talk.conclude(&service, verdict, output, tally) {
+        if let Some(LargePayload::Whole(text)) = talk.conclude(service, verdict, output, tally) {
             self.begin_judging(LargePayload::Whole(text));
         }
         self.deadlines.set(MissedDeadline::Part, self.part_deadline());
@@ -431,7 +431,7 @@ impl OacpConnection {
             }
             AfterBatch::OutputFull | AfterBatch::Engine => self.backlog = true,
             AfterBatch::Judge(LargePayload::Frame(payload)) => {
-                self.begin_judging(LargePayload::Bytes(bytes, payload))
+                self.begin_judging(LargePayload::Bytes(bytes, payload));
             }
             AfterBatch::Judge(work) => self.begin_judging(work),
             AfterBatch::Rest(time) => {

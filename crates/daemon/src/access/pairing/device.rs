@@ -158,7 +158,7 @@ impl WaitingDevices {
             id: created.id.clone(),
             code: SecretHash::of(
                 CODE_CONTEXT,
-                &plain(created.code.reveal()).ok_or(PairingError::NoCode)?,
+                plain(created.code.reveal()).ok_or(PairingError::NoCode)?,
             ),
             secret: SecretHash::of(SECRET_CONTEXT, created.secret.reveal()),
             device: TokenId::from_system().map_err(PairingError::Token)?,
@@ -214,7 +214,7 @@ impl WaitingDevices {
         change: impl FnOnce(&mut WaitingDevice) -> Result<(), PairingError>,
     ) -> Result<Option<TokenId>, PairingError> {
         let Some(code) = plain(code) else { return Ok(None) };
-        let (hash, mut found) = (SecretHash::of(CODE_CONTEXT, &code), None);
+        let (hash, mut found) = (SecretHash::of(CODE_CONTEXT, code), None);
         self.file.change(|all| {
             all.retain(|waiting| is_waiting(waiting, now_ms));
             // All of them are compared, so that the time does not tell which one it was.

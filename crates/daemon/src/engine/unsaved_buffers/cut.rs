@@ -51,11 +51,11 @@ impl SentAst {
     pub(crate) fn cut(
         text: &str,
         dialect: Dialect,
-        payload: Option<&mut Value>,
+        mut payload: Option<&mut Value>,
     ) -> Result<SentAst, EngineError> {
         check(text.len(), payload.as_deref())?;
         let ast = SentAst { text: text.into(), dialect, hash: hash_text(text) };
-        if let Some(Value::List(pairs)) = payload {
+        if let Some(Value::List(pairs)) = payload.take() {
             let AstSummary { hash, bytes, .. } = ast.about();
             let bytes = Value::int(i64::try_from(bytes).unwrap_or(i64::MAX));
             let summary = Value::plist([("hash", Value::str(hash.to_string())), ("bytes", bytes)]);

@@ -14,7 +14,7 @@ const LINGER_TIMEOUT: Duration = Duration::from_secs(2);
 impl OacpConnection {
     pub(super) fn end_of_input(&mut self) -> ConnectionStep {
         let OacpConnection { talk, service, input, output, tally, .. } = self;
-        let why = talk.finish(&service, input, output, tally);
+        let why = talk.finish(service, input, output, tally);
         self.leave(why);
         ConnectionStep::Again
     }
@@ -30,7 +30,7 @@ impl OacpConnection {
             );
         }
         let OacpConnection { talk, service, output, tally, .. } = self;
-        talk.give_up(&service, output, tally);
+        talk.give_up(service, output, tally);
         self.clogged = unsent > 0;
         self.leave(CloseReason::Stopped);
         ConnectionStep::Again
@@ -49,7 +49,7 @@ impl OacpConnection {
 
     pub(super) fn say_error(&mut self, code: OacpCode, message: &str) {
         let OacpConnection { talk, service, output, tally, .. } = self;
-        talk.say_error(&service, code, message, output, tally);
+        talk.say_error(service, code, message, output, tally);
     }
 
     /// Nothing more is read from here on; what the engine has taken is still answered.

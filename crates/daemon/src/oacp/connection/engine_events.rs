@@ -109,7 +109,7 @@ impl OacpConnection {
                     None
                 }
             };
-            talk.tell(&service, (done.told, text), output, tally);
+            talk.tell(service, (done.told, text), output, tally);
             return true;
         }
         let Some(attachment) = talk.attachment() else { return false };
@@ -120,7 +120,7 @@ impl OacpConnection {
                 let task = service.write(large);
                 *writing = Some(Box::new(LargeEventWrite { told, task, bytes }));
             }
-            None => talk.tell(&service, (told, None), output, tally),
+            None => talk.tell(service, (told, None), output, tally),
         }
         true
     }
@@ -139,7 +139,7 @@ impl OacpConnection {
                 },
                 Some(WaitReason::Nothing) | None => {
                     let OacpConnection { talk, service, output, tally, .. } = self;
-                    talk.resume(&service, output, tally);
+                    talk.resume(service, output, tally);
                     return ConnectionStep::Again;
                 }
             }
@@ -149,12 +149,12 @@ impl OacpConnection {
         self.fetching = None;
         let OacpConnection { talk, service, output, tally, .. } = self;
         match fetched {
-            FetchedEvents::Attached(result) => talk.attached(&service, result, output, tally),
+            FetchedEvents::Attached(result) => talk.attached(service, result, output, tally),
             FetchedEvents::Principal(who) => {
                 talk.identified(who);
                 self.note_principal();
             }
-            FetchedEvents::Told(told) => talk.told(&service, told, output, tally),
+            FetchedEvents::Told(told) => talk.told(service, told, output, tally),
         }
         self.held.set(self.holding());
         ConnectionStep::Again
