@@ -1,7 +1,5 @@
 //! The state folder under the most open umask. A program of its own: a umask is the whole process's.
 
-#![expect(clippy::unwrap_used, reason = "a helper of a test fails like the test itself")]
-
 use std::os::unix::fs::PermissionsExt as _;
 
 use bridle_test_support::daemon::TestDaemon;
