@@ -1,7 +1,7 @@
 //! A peer that sends requests in frames: on a WebSocket, or on lines of standard input.
 //!
 //! `websocket` and `json_lines` read and write the bytes; a [`FramePeer`] reads what is in a frame, has
-//! [`exchange`](super::exchange) carry it out, and writes replies and events as frames. Nothing is
+//! [`exchange`] carry it out, and writes replies and events as frames. Nothing is
 //! decided here that is not decided for requests over HTTP.
 
 mod request_contexts;

@@ -2,7 +2,7 @@
 //!
 //! The router calls [`handle`], and `server` calls [`posted`] without a router. The sender is known by
 //! the head alone; then the body is read before anything else is refused, so that refusals repeat the
-//! ids that are in it. [`exchange`](super::exchange) carries the request out.
+//! ids that are in it. [`exchange`] carries the request out.
 
 use std::sync::Arc;
 
