@@ -507,7 +507,7 @@ fn supported(
 /// Nobody outside of this crate's third stage can make one:
 ///
 /// ```compile_fail,E0451
-/// fn forge(target: bridle_loop::Name) -> bridle_loop::Order {
+/// fn forge(target: bridle_loop::KeywordName) -> bridle_loop::Order {
 ///     bridle_loop::Order { allowed: std::sync::Arc::new(target) }
 /// }
 /// ```
@@ -515,7 +515,7 @@ fn supported(
 /// Reading one is possible for everybody:
 ///
 /// ```
-/// fn read(order: &bridle_loop::Order) -> (&bridle_loop::Action, &bridle_loop::Name) {
+/// fn read(order: &bridle_loop::Order) -> (&bridle_loop::Action, &bridle_loop::KeywordName) {
 ///     (order.action(), order.target())
 /// }
 /// ```

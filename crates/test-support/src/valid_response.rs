@@ -2,7 +2,7 @@
 //!
 //! Every client of these tests hands over all bytes that it ever got, whatever the test itself looked
 //! at. They are read strictly, which accepts exactly what the schema of that direction does
-//! (`cargo xtask schema-diff` compares the two). A document of a new kind needs a row in [`KINDS`].
+//! (`cargo xtask schema-diff` compares the two). A document of a new kind needs a row in `KINDS`.
 
 use bridle_wire::openharness::discovery::DiscoveryDocument;
 use bridle_wire::openharness::exchange::{AttachmentStored, CancelAccepted, EngineHealth};
