@@ -62,6 +62,12 @@ const VERBS: &[TaskVerb] = &[
         run: jail::run,
     },
     TaskVerb {
+        name: "tour",
+        summary: "docs/tour.md names files that a traced request passes",
+        help: tour::HELP,
+        run: tour::run,
+    },
+    TaskVerb {
         name: "layers",
         summary: "which crate may depend on which",
         help: layers::HELP,

@@ -195,7 +195,11 @@ impl TracedDaemon {
         let token = &response["continuation"]["continuation_token"];
         let directive = response["action_directives"]
             .as_array()
-            .and_then(|directives| directives.iter().find_map(|it| it["directive_id"].as_str()))
+            .and_then(|directives| {
+                directives
+                    .iter()
+                    .find_map(|it| it["extensions"]["dev.bridle"]["directive_id"].as_str())
+            })
             .with_context(|| format!("no approval is asked for: {asked}"))?;
         let approved = json!({
             "session_id": "tour",
