@@ -54,7 +54,7 @@ const STREAM_TARGET: f64 = 32.0;
 struct Side {
     name: &'static str,
     server: Server,
-    crowd: Crowd,
+    crowd: LoadCrowd,
     pushed: Vec<HttpLoad>,
     asked: Vec<wrk::Asked>,
     paced: [Vec<HttpLoad>; PACES.len()],
