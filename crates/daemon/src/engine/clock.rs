@@ -8,7 +8,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// Gives times in milliseconds since 1970 that never go backward.
 #[derive(Debug)]
-pub(super) struct MonotonicClock {
+pub(in crate::engine) struct MonotonicClock {
     /// The time at `since`.
     base: i64,
     since: Instant,
@@ -20,7 +20,7 @@ pub(super) struct MonotonicClock {
 
 impl MonotonicClock {
     /// A clock that starts now, and not before `last`, the time of the last record.
-    pub(super) fn start(
+    pub(in crate::engine) fn start(
         last: i64,
         #[cfg(feature = "faults")] state: &std::path::Path,
     ) -> MonotonicClock {
@@ -35,7 +35,7 @@ impl MonotonicClock {
     }
 
     /// The present.
-    pub(super) fn now(&self) -> i64 {
+    pub(in crate::engine) fn now(&self) -> i64 {
         let now = self.base.saturating_add(millis(self.since.elapsed()));
         #[cfg(feature = "faults")]
         let now = now.saturating_add(self.jump.offset());
@@ -43,7 +43,7 @@ impl MonotonicClock {
     }
 
     /// Time until then; zero when it is past.
-    pub(super) fn until(&self, at: i64) -> Duration {
+    pub(in crate::engine) fn until(&self, at: i64) -> Duration {
         let left = at.saturating_sub(self.now());
         Duration::from_millis(u64::try_from(left).unwrap_or(0))
     }
@@ -63,14 +63,14 @@ mod jump {
     const FILE: &str = "clock-offset";
 
     #[derive(Debug)]
-    pub(super) struct Jump(PathBuf);
+    pub(in crate::engine) struct Jump(PathBuf);
 
     impl Jump {
-        pub(super) fn new(state: &Path) -> Jump {
+        pub(in crate::engine) fn new(state: &Path) -> Jump {
             Jump(state.join(FILE))
         }
 
-        pub(super) fn offset(&self) -> i64 {
+        pub(in crate::engine) fn offset(&self) -> i64 {
             let text = std::fs::read_to_string(&self.0).unwrap_or_default();
             text.trim().parse().unwrap_or(0)
         }

@@ -4,14 +4,7 @@
 //! map while somebody is attached to it, while it has something to do, or while its State is
 //! worth keeping; the record has all of them. Lock order: the map, then a session.
 
-mod engine_tasks;
-mod home;
-mod install;
-mod opening;
-mod recovery;
-mod resting_sessions;
-mod session_directory;
-mod start;
+pub(in crate::engine) mod engine_tasks;
 
 use std::fmt;
 use std::sync::atomic::Ordering;
@@ -23,23 +16,25 @@ use bridle_sexp::Value;
 use tokio::sync::oneshot;
 
 use self::engine_tasks::EngineTasks;
-use self::home::Home;
-use self::session_directory::SessionDirectory;
-use super::attached_shell::AttachedShell;
-use super::batch::BatchContext;
-use super::clock::MonotonicClock;
-use super::error::{EngineError, EngineErrorCode};
-use super::facts;
-use super::inbox_item::InboxItem;
-use super::live_session::{GuardQuestion, LiveSessionSlot, RingCapacity, SlotState};
-use super::load;
-use super::refusals::{NO_SUCH_SESSION, RefusedAttempt};
-use super::session_task::drive;
-use super::shell_feed::{Reading, ShellFeed};
-use super::stream::AttachRole;
-use super::stream::{AttachRequest, AttachmentId, OutboundItem, StreamMode};
 use crate::access::principal::Principal;
 use crate::config::EngineLimits;
+use crate::engine::clock::MonotonicClock;
+use crate::engine::commit::batch::BatchContext;
+use crate::engine::commit::session_task::drive;
+use crate::engine::error::{EngineError, EngineErrorCode};
+use crate::engine::home::Home;
+use crate::engine::home::refusals::{NO_SUCH_SESSION, RefusedAttempt};
+use crate::engine::queries::facts;
+use crate::engine::sessions::inbox_item::InboxItem;
+use crate::engine::sessions::live_session::{
+    GuardQuestion, LiveSessionSlot, RingCapacity, SlotState,
+};
+use crate::engine::sessions::load;
+use crate::engine::sessions::session_directory::SessionDirectory;
+use crate::engine::sessions::shell_feed::{Reading, ShellFeed};
+use crate::engine::shells::attached_shell::AttachedShell;
+use crate::engine::stream::AttachRole;
+use crate::engine::stream::{AttachRequest, AttachmentId, OutboundItem, StreamMode};
 use crate::metrics::EngineMetrics;
 
 /// Time that a question waits for sessions that are still being loaded after the start, or for what was said before
@@ -51,16 +46,16 @@ const RECORD_RETRY_INTERVAL: Duration = Duration::from_millis(500);
 
 /// One per daemon.
 pub(crate) struct Hub {
-    limits: EngineLimits,
-    clock: Arc<MonotonicClock>,
-    pub(super) started: Instant,
-    metrics: EngineMetrics,
+    pub(in crate::engine) limits: EngineLimits,
+    pub(in crate::engine) clock: Arc<MonotonicClock>,
+    pub(in crate::engine) started: Instant,
+    pub(in crate::engine) metrics: EngineMetrics,
     /// Everything that belongs to the owner of this daemon.
     pub(crate) home: Home,
     /// Sessions in memory, and when each is to wake.
-    pub(super) directory: SessionDirectory,
+    pub(in crate::engine) directory: SessionDirectory,
     /// Whatever runs, and the end of it.
-    pub(super) running: EngineTasks,
+    pub(in crate::engine) running: EngineTasks,
 }
 
 /// Counts of all that is going on, for a detailed health answer.
@@ -89,9 +84,9 @@ impl fmt::Debug for Hub {
 }
 
 /// A session that stays in the map as long as this is held.
-pub(super) struct SessionHandle {
+pub(in crate::engine) struct SessionHandle {
     hub: Arc<Hub>,
-    pub(super) session: Arc<LiveSessionSlot>,
+    pub(in crate::engine) session: Arc<LiveSessionSlot>,
 }
 
 impl Hub {
@@ -188,22 +183,22 @@ impl Hub {
     }
 
     /// Returns the capacity of a session's ring of recent events.
-    pub(super) fn room(&self) -> RingCapacity {
+    pub(in crate::engine) fn room(&self) -> RingCapacity {
         RingCapacity { events: self.limits.recent, bytes: self.limits.recent_bytes }
     }
 
     /// Returns the number of events that are read from the record at once.
-    pub(super) fn page(&self) -> usize {
+    pub(in crate::engine) fn page(&self) -> usize {
         self.limits.page
     }
 
     /// The present, in milliseconds since 1970.
-    pub(super) fn now(&self) -> i64 {
+    pub(in crate::engine) fn now(&self) -> i64 {
         self.clock.now()
     }
 
     /// Returns the services that a batch is made with.
-    pub(super) fn means(&self) -> BatchContext<'_> {
+    pub(in crate::engine) fn means(&self) -> BatchContext<'_> {
         let at = self.now();
         BatchContext {
             host: &self.home.host,
@@ -216,12 +211,12 @@ impl Hub {
     }
 
     /// Returns the time that a question of the guard waits for an answer.
-    pub(super) fn approval_time(&self) -> Duration {
+    pub(in crate::engine) fn approval_time(&self) -> Duration {
         self.limits.approval
     }
 
     /// Sees to it that a session's inbox is worked off.
-    pub(super) fn wake_drive(
+    pub(in crate::engine) fn wake_drive(
         self: &Arc<Hub>,
         session: &Arc<LiveSessionSlot>,
         inner: &mut SlotState,
@@ -234,14 +229,18 @@ impl Hub {
     }
 
     /// Hands work to a session.
-    pub(super) fn post(self: &Arc<Hub>, session: &Arc<LiveSessionSlot>, work: InboxItem) {
+    pub(in crate::engine) fn post(
+        self: &Arc<Hub>,
+        session: &Arc<LiveSessionSlot>,
+        work: InboxItem,
+    ) {
         let mut inner = session.lock();
         inner.inbox.push_back(work);
         self.wake_drive(session, &mut inner);
     }
 
     /// Waits until a session has recorded what was handed to it before, at most [`QUESTION_WAIT`].
-    pub(super) async fn reached(self: &Arc<Hub>, held: Option<&SessionHandle>) {
+    pub(in crate::engine) async fn reached(self: &Arc<Hub>, held: Option<&SessionHandle>) {
         let Some(SessionHandle { session, .. }) = held else { return };
         let reached = {
             let mut inner = session.lock();
@@ -261,7 +260,7 @@ impl Hub {
     ///
     /// # Errors
     /// `overloaded`, or why the session is gone.
-    pub(super) fn post_message(
+    pub(in crate::engine) fn post_message(
         self: &Arc<Hub>,
         session: &Arc<LiveSessionSlot>,
         work: InboxItem,
@@ -278,7 +277,7 @@ impl Hub {
     }
 
     /// Checks that one more message of a session may wait.
-    pub(super) fn check_room(&self, inner: &SlotState) -> Result<(), EngineError> {
+    pub(in crate::engine) fn check_room(&self, inner: &SlotState) -> Result<(), EngineError> {
         let most = self.limits.inbox;
         if inner.signals < most {
             return Ok(());
@@ -288,7 +287,7 @@ impl Hub {
     }
 
     /// Tries again soon what could not be recorded.
-    pub(super) fn retry_later(self: &Arc<Hub>, session: &Arc<LiveSessionSlot>) {
+    pub(in crate::engine) fn retry_later(self: &Arc<Hub>, session: &Arc<LiveSessionSlot>) {
         let (hub, session) = (Arc::clone(self), Arc::clone(session));
         self.running.tasks.spawn(async move {
             tokio::select! {
@@ -303,7 +302,7 @@ impl Hub {
     }
 
     /// Begins to read events of a session after a number.
-    pub(super) fn read_page(&self, session: &SessionId, after: u64) -> Reading {
+    pub(in crate::engine) fn read_page(&self, session: &SessionId, after: u64) -> Reading {
         let (readers, session, page) =
             (self.home.readers.clone(), session.clone(), self.limits.page);
         self.running.tasks.spawn(async move { load::page(&readers, session, after, page).await })
@@ -313,7 +312,7 @@ impl Hub {
     ///
     /// # Errors
     /// The record cannot be read.
-    pub(super) async fn find(
+    pub(in crate::engine) async fn find(
         self: &Arc<Hub>,
         id: &SessionId,
     ) -> Result<Option<SessionHandle>, EngineError> {
@@ -325,7 +324,7 @@ impl Hub {
     }
 
     /// The session of this name, made in memory if it is not there.
-    pub(super) fn find_or_make(
+    pub(in crate::engine) fn find_or_make(
         self: &Arc<Hub>,
         id: &SessionId,
         owner: &Arc<str>,
@@ -344,7 +343,11 @@ impl Hub {
     }
 
     /// A session rests: others may need its memory more.
-    pub(super) fn rested(self: &Arc<Hub>, session: &Arc<LiveSessionSlot>, is_loaded: bool) {
+    pub(in crate::engine) fn rested(
+        self: &Arc<Hub>,
+        session: &Arc<LiveSessionSlot>,
+        is_loaded: bool,
+    ) {
         let stamp = self.directory.stamp();
         let (before, is_known, is_empty) = {
             let mut inner = session.lock();
@@ -368,7 +371,7 @@ impl Hub {
     }
 
     /// Takes a session out of the map if nothing keeps it there.
-    pub(super) fn sweep(&self, id: &SessionId) {
+    pub(in crate::engine) fn sweep(&self, id: &SessionId) {
         let mut map = self.directory.map();
         if map.get(id).is_some_and(|session| session.lock().is_unused()) {
             map.remove(id);
@@ -407,7 +410,7 @@ impl Hub {
     }
 
     /// Shows open questions to shells that may answer and are past their numbers: to one, or all.
-    pub(super) fn offer_questions(
+    pub(in crate::engine) fn offer_questions(
         &self,
         session: &LiveSessionSlot,
         inner: &mut SlotState,
@@ -424,7 +427,7 @@ impl Hub {
     }
 
     /// Tells whether a shell is asked a question, or only sees that it is asked.
-    pub(super) fn may_be_asked(
+    pub(in crate::engine) fn may_be_asked(
         &self,
         session: &LiveSessionSlot,
         feed: &ShellFeed,
@@ -451,7 +454,7 @@ impl Hub {
 
 impl SessionHandle {
     /// Hands work to the session.
-    pub(super) fn post(&self, work: InboxItem) {
+    pub(in crate::engine) fn post(&self, work: InboxItem) {
         self.hub.post(&self.session, work);
     }
 }

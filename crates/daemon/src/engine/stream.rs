@@ -7,7 +7,7 @@ use std::sync::Arc;
 use bridle_loop::{KeywordName, RecordKind, SessionId};
 use bridle_sexp::Value;
 
-use super::error::EngineError;
+use crate::engine::error::EngineError;
 
 /// Part that a shell plays in the session that it is attached to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -156,7 +156,7 @@ pub(crate) struct StreamEvent {
 
 impl StreamEvent {
     /// Bytes that it holds, about.
-    pub(super) fn len(&self) -> usize {
+    pub(in crate::engine) fn len(&self) -> usize {
         size_of::<StreamEvent>() + self.body.as_ref().map_or(0, |body| body.len())
     }
 }

@@ -4,41 +4,42 @@
 //! what comes of it goes back through the inbox. Each is known to its session by its effect and
 //! can be canceled.
 
+pub(in crate::engine) mod admin;
+
 use std::sync::Arc;
 
 use bridle_host::{ActContext, CancelFlag, TextDelta};
 use bridle_loop::{Draft, EffectId, Order, Outcome, ThinkerFault, ThinkerPrompt, TurnId};
 use bridle_record::fault;
 
-use super::admin;
-use super::hub::Hub;
-use super::inbox_item::InboxItem;
-use super::live_session::LiveSessionSlot;
 use crate::access::principal::Principal;
+use crate::engine::hub::Hub;
+use crate::engine::sessions::inbox_item::InboxItem;
+use crate::engine::sessions::live_session::LiveSessionSlot;
 use crate::log_line::one_line;
 
 /// Principal that reports how an act of the host ended.
-pub(super) const HOST: &str = "host";
+pub(in crate::engine) const HOST: &str = "host";
 
 /// An order on its way to an actuator of the host.
-pub(super) struct OrderJob {
-    pub(super) effect: u64,
-    pub(super) order: Order,
-    pub(super) turn: TurnId,
+pub(in crate::engine) struct OrderJob {
+    pub(in crate::engine) effect: u64,
+    pub(in crate::engine) order: Order,
+    pub(in crate::engine) turn: TurnId,
     /// The record that has the order.
-    pub(super) record: u64,
+    pub(in crate::engine) record: u64,
     /// For whom it is carried out.
-    pub(super) principal: Box<str>,
+    pub(in crate::engine) principal: Box<str>,
 }
 
 /// A worker that can be told to stop.
 #[derive(Debug)]
-pub(super) struct CancellableWorker {
-    pub(super) cancel: CancelFlag,
+pub(in crate::engine) struct CancellableWorker {
+    pub(in crate::engine) cancel: CancelFlag,
 }
 
 /// Has a thinker think.
-pub(super) fn think(
+pub(in crate::engine) fn think(
     hub: &Arc<Hub>,
     session: &Arc<LiveSessionSlot>,
     effect: u64,
@@ -88,7 +89,11 @@ async fn draft(
 }
 
 /// Has a host actuator carry an order out. Its start is durable.
-pub(super) fn execute(hub: &Arc<Hub>, session: &Arc<LiveSessionSlot>, ordered: OrderJob) {
+pub(in crate::engine) fn execute(
+    hub: &Arc<Hub>,
+    session: &Arc<LiveSessionSlot>,
+    ordered: OrderJob,
+) {
     let effect = ordered.effect;
     enlist(session, effect);
     let (hub, session) = (Arc::clone(hub), Arc::clone(session));

@@ -10,8 +10,8 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::QUESTION_WAIT;
 use crate::engine::error::{EngineError, EngineErrorCode};
+use crate::engine::hub::QUESTION_WAIT;
 
 /// Sessions that are stepped through at the same time: as many as a few commits take. Others wait with
 /// their messages alone: 5,000 prompts at once left 76 MiB behind instead of 133.
@@ -24,19 +24,19 @@ pub(in crate::engine) struct EngineTasks {
     /// Turns for batches: sessions that are loaded and stepped through at the same time.
     step_permits: Semaphore,
     /// Session tasks, worker_permits, the timer.
-    pub(super) tasks: TaskTracker,
+    pub(in crate::engine) tasks: TaskTracker,
     /// Sessions that had something open when the daemon started and are not loaded yet.
-    pub(super) recovering: TaskTracker,
+    pub(in crate::engine) recovering: TaskTracker,
     /// Cancelled when the daemon stops; ends tasks that only wait.
-    pub(super) quit: CancellationToken,
-    pub(super) stopping: AtomicBool,
+    pub(in crate::engine) quit: CancellationToken,
+    pub(in crate::engine) stopping: AtomicBool,
     /// Thread of the record's writer, until it is joined.
-    pub(super) keeping: Mutex<Option<JoinHandle<()>>>,
+    pub(in crate::engine) keeping: Mutex<Option<JoinHandle<()>>>,
 }
 
 impl EngineTasks {
     /// Makes turns for as many worker_permits.
-    pub(super) fn new(max_workers: usize, keeping: JoinHandle<()>) -> EngineTasks {
+    pub(in crate::engine) fn new(max_workers: usize, keeping: JoinHandle<()>) -> EngineTasks {
         EngineTasks {
             worker_permits: Semaphore::new(max_workers),
             step_permits: Semaphore::new(MAX_STEPPED_SESSIONS),

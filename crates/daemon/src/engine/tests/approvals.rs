@@ -7,10 +7,10 @@ use bridle_loop::SessionId;
 use bridle_record::{RecordFilter, RecordNumber, RecordReader};
 use bridle_sexp::{Dialect, Value};
 
-use super::super::error::{EngineError, EngineErrorCode};
 use super::rig::{self, Rig, Shell, body, emacs, owner, stranger};
 use crate::access::principal::Principal;
 use crate::config::PolicyChoice;
+use crate::engine::error::{EngineError, EngineErrorCode};
 use crate::engine::{AttachRequest, EventView, OutboundItem, ResponseEffect, StreamEventKind};
 use crate::oacp::to_frames;
 use bridle_history::RecordHistory;

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use bridle_sexp::Value;
 
-use super::super::error::EngineErrorCode;
 use super::rig::{self, Rig, owner};
 use crate::access::principal::Principal;
 use crate::engine::DaemonQuery;
+use crate::engine::error::EngineErrorCode;
 
 fn query(payload: &str) -> Result<DaemonQuery, EngineErrorCode> {
     let text = format!("(:type :REQUEST :id 9 :target :context :payload {payload})");

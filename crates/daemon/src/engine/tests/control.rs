@@ -6,8 +6,8 @@ use bridle_loop::KeywordName;
 use bridle_record::{RecordFilter, RecordNumber, RecordReader};
 use bridle_sexp::Value;
 
-use super::super::error::EngineErrorCode;
 use super::rig::{Rig, Shell, owner};
+use crate::engine::error::EngineErrorCode;
 use crate::engine::{AttachRequest, OutboundItem, StreamEventKind};
 
 const SLOW: &str = "(rule :when \"slow\" :delay 600000 :say \"done\") (default :say \"quick\")";

@@ -14,17 +14,17 @@ use bridle_record::{RecordFilter, RecordNumber, RecordReader, RecordStore};
 use bridle_sexp::Value;
 use tempfile::TempDir;
 
-use super::super::batch::{AppendBatch, BatchContext, PostCommit};
-use super::super::error::EngineErrorCode;
-use super::super::facts::HubFacts;
-use super::super::guard::PolicyGuard;
-use super::super::inbound_message::{InboundMessage, MessageNewness};
-use super::super::inbox_item::InboxItem;
-use super::super::loaded_session::{LoadedSession, began};
-use super::super::principal_usage::PrincipalUsageSums;
-use super::super::stream::AttachmentId;
 use super::rig::{self, Rig, Shell, body, emacs, no_load, owner, signal, stranger};
 use crate::config::DaemonConfig;
+use crate::engine::commit::batch::{AppendBatch, BatchContext, PostCommit};
+use crate::engine::error::EngineErrorCode;
+use crate::engine::home::guard::PolicyGuard;
+use crate::engine::home::principal_usage::PrincipalUsageSums;
+use crate::engine::queries::facts::HubFacts;
+use crate::engine::sessions::inbound_message::{InboundMessage, MessageNewness};
+use crate::engine::sessions::inbox_item::InboxItem;
+use crate::engine::sessions::loaded_session::{LoadedSession, began};
+use crate::engine::stream::AttachmentId;
 use crate::engine::{OutboundItem, StreamEventKind};
 use bridle_memex::{MEMORY, MemoryEditor, RollbackChoice};
 
@@ -310,7 +310,7 @@ fn crashed(state: &Path, root: &Path, crash: Crash) {
     let sums = PrincipalUsageSums::default();
     let session = bridle_loop::SessionId::parse("work").expect("a name");
     let mut core = LoadedSession::unborn(session.clone());
-    let plans = super::super::schedules::ScheduleList::default();
+    let plans = crate::engine::home::schedules::ScheduleList::default();
     let means = BatchContext {
         host: &host,
         actuators: &actuators,

@@ -11,9 +11,9 @@ use std::sync::Arc;
 use bridle_memex::{BufferTextStore, NewBufferText};
 use bridle_sexp::{Dialect, Value};
 
-use super::super::error::EngineErrorCode;
 use super::rig::{self, Rig, Shell, observer, owner, stranger};
 use crate::access::principal::Principal;
+use crate::engine::error::EngineErrorCode;
 use crate::engine::{DaemonQuery, QueryAnswer, QueryAsker, StreamEventKind};
 
 const ORG: &str = "/m/a.org";

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use bridle_sexp::Value;
 
-use super::super::error::EngineErrorCode;
 use super::rig::{Rig, Shell, body};
+use crate::engine::error::EngineErrorCode;
 use crate::engine::{AttachRequest, OutboundItem, StreamEventKind};
 
 const SLOW: &str = "(rule :when \"slow\" :delay 600000 :say \"done\") (default :say \"quick\")";

@@ -7,9 +7,9 @@ use bridle_loop::{DEFAULT_POLICY, GuardPolicies, PolicyHash};
 use bridle_record::{Record, RecordFilter, RecordNumber, RecordReader};
 use bridle_sexp::Value;
 
-use super::super::error::EngineErrorCode;
 use super::rig::{self, Rig, Shell, body, emacs, owner, stranger};
 use crate::config::PolicyChoice;
+use crate::engine::error::EngineErrorCode;
 use crate::engine::{EventView, OutboundItem, StreamEventKind};
 
 const EVAL: &str =

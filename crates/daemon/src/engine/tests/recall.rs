@@ -11,9 +11,9 @@ use bridle_sexp::Value;
 use tempfile::TempDir;
 use tokio::time::{sleep, timeout};
 
-use super::super::error::EngineErrorCode;
 use super::rig::{self, Rig, owner, stranger};
 use crate::access::principal::Principal;
+use crate::engine::error::EngineErrorCode;
 
 /// So long that a slow machine does not reach it.
 const PATIENCE: Duration = Duration::from_secs(30);

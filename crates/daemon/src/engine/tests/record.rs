@@ -5,8 +5,8 @@ use bridle_record::{
 };
 use bridle_sexp::Value;
 
-use super::super::error::EngineErrorCode;
 use super::rig::{Rig, Shell, id};
+use crate::engine::error::EngineErrorCode;
 use crate::engine::{AttachRequest, OutboundItem, StreamEventKind};
 
 fn as_client(name: &'static str, cursor: Option<u64>) -> impl FnOnce(&mut AttachRequest) {

@@ -10,8 +10,8 @@ use bridle_record::{
 };
 use bridle_sexp::Value;
 
-use super::super::error::EngineErrorCode;
 use super::rig::{self, Rig, Shell, emacs};
+use crate::engine::error::EngineErrorCode;
 use crate::engine::{EventView, Hub, OutboundItem, StreamEventKind};
 
 const NOTE: &str = "(:type :REQUEST :id 1 :target :log :payload (:action :log :text \"x\"))";

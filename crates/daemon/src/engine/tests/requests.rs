@@ -8,16 +8,16 @@ use bridle_loop::{EffectId, KeywordName, Outcome, SessionId, SessionLimits};
 use bridle_record::{RecordStore, StoreOptions};
 use bridle_sexp::Value;
 
-use super::super::error::EngineErrorCode;
 use super::rig::{self, Rig, Shell, body, emacs, owner};
 use crate::config::DaemonConfig;
-use crate::engine::batch::{AppendBatch, BatchContext, PostCommit};
-use crate::engine::facts::HubFacts;
-use crate::engine::guard::PolicyGuard;
-use crate::engine::inbound_message::{InboundMessage, MessageNewness};
-use crate::engine::inbox_item::InboxItem;
-use crate::engine::loaded_session::{LoadedSession, began};
-use crate::engine::principal_usage::PrincipalUsageSums;
+use crate::engine::commit::batch::{AppendBatch, BatchContext, PostCommit};
+use crate::engine::error::EngineErrorCode;
+use crate::engine::home::guard::PolicyGuard;
+use crate::engine::home::principal_usage::PrincipalUsageSums;
+use crate::engine::queries::facts::HubFacts;
+use crate::engine::sessions::inbound_message::{InboundMessage, MessageNewness};
+use crate::engine::sessions::inbox_item::InboxItem;
+use crate::engine::sessions::loaded_session::{LoadedSession, began};
 use crate::engine::stream::{AttachmentId, StreamMode};
 use crate::engine::{AttachRequest, EventView, OutboundItem, StreamEventKind};
 
@@ -196,7 +196,7 @@ fn crashed(directory: &std::path::Path, crash: Crash, text: &str) -> u64 {
     let now = i64::try_from(now).expect("before the end of time");
     let guard = PolicyGuard::start(&DaemonConfig::default(), |_| false);
     let sums = PrincipalUsageSums::default();
-    let plans = crate::engine::schedules::ScheduleList::default();
+    let plans = crate::engine::home::schedules::ScheduleList::default();
     let means = BatchContext {
         host: &host,
         actuators: &actuators,

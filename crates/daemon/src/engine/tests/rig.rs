@@ -194,7 +194,7 @@ impl Shell {
     }
 
     /// The next event of this kind, as its body; others are passed over.
-    pub(super) async fn body(&self, kind: super::super::StreamEventKind) -> Value {
+    pub(super) async fn body(&self, kind: crate::engine::StreamEventKind) -> Value {
         loop {
             let event = self.event().await;
             if event.kind == kind {

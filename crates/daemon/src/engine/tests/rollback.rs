@@ -17,17 +17,17 @@ use bridle_record::{RecordFilter, RecordNumber, RecordReader, RecordStore};
 use bridle_sexp::{Value, read_one};
 use tempfile::TempDir;
 
-use super::super::batch::{AppendBatch, BatchContext, PostCommit};
-use super::super::facts::HubFacts;
-use super::super::guard::PolicyGuard;
-use super::super::inbox_item::InboxItem;
-use super::super::loaded_session::{LoadedSession, began};
-use super::super::principal_usage::PrincipalUsageSums;
-use super::super::schedules::ScheduleList;
 use super::memory::{TEXT, inbound, question, text, word};
 use super::rig::{self, Rig, Shell, emacs, owner, signal};
 use crate::config::{DaemonConfig, PolicyChoice};
 use crate::engine::StreamEventKind;
+use crate::engine::commit::batch::{AppendBatch, BatchContext, PostCommit};
+use crate::engine::home::guard::PolicyGuard;
+use crate::engine::home::principal_usage::PrincipalUsageSums;
+use crate::engine::home::schedules::ScheduleList;
+use crate::engine::queries::facts::HubFacts;
+use crate::engine::sessions::inbox_item::InboxItem;
+use crate::engine::sessions::loaded_session::{LoadedSession, began};
 use bridle_memex::{MEMORY, MemoryEditor, RollbackChoice};
 
 /// Two edits, then one of a file that somebody edits; or one edit, and then a long thought.

@@ -3,8 +3,8 @@
 use bridle_loop::MAX_SCHEDULES_PER_PRINCIPAL;
 use bridle_sexp::Value;
 
-use super::super::schedules::MAX_SCHEDULE_LIFE_MS;
 use super::rig::{Rig, Shell, owner, stranger};
+use crate::engine::home::schedules::MAX_SCHEDULE_LIFE_MS;
 use crate::engine::{DaemonQuery, StreamEventKind};
 
 async fn plan(shell: &Shell, id: i64, rest: &str) -> Value {

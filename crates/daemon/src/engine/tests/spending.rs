@@ -5,10 +5,10 @@ use std::sync::Arc;
 use bridle_record::RecordReader;
 use bridle_sexp::Value;
 
-use super::super::error::{EngineError, EngineErrorCode};
 use super::approvals::open_policy;
 use super::rig::{self, Rig, Shell, emacs, owner, stranger};
 use crate::config::RecordBudgets;
+use crate::engine::error::{EngineError, EngineErrorCode};
 use crate::engine::{ResponseEffect, StreamEventKind};
 
 const EVAL: &str =

@@ -2,8 +2,8 @@
 
 use bridle_sexp::Value;
 
-use super::super::error::EngineErrorCode;
 use super::rig::{Rig, Shell, body, observer, owner, stranger};
+use crate::engine::error::EngineErrorCode;
 use crate::engine::{AttachRequest, EngineActivity, EventView, OutboundItem, StreamEventKind};
 
 /// Numbers of the next `count` events.

@@ -1,0 +1,98 @@
+//! Everything that belongs to one owner: the record, its readers and budgets, the policies, the memory, the buffers.
+//!
+//! One daemon has one home today. Made by `start`; the hub and the tasks of sessions work with it.
+
+pub(in crate::engine) mod engine_files;
+pub(in crate::engine) mod guard;
+pub(in crate::engine) mod memex_service;
+pub(in crate::engine) mod principal_usage;
+pub(in crate::engine) mod readers;
+pub(in crate::engine) mod record_writer;
+pub(in crate::engine) mod refusals;
+pub(in crate::engine) mod schedules;
+pub(in crate::engine) mod spending;
+pub(in crate::engine) mod unsaved_buffers;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use bridle_host::Host;
+use bridle_loop::ActuatorRef;
+use bridle_memex::MemoryStore;
+use bridle_record::{AppendNumbers, RecordAppend};
+
+use crate::engine::home::engine_files::EngineFiles;
+use crate::engine::home::guard::PolicyGuard;
+use crate::engine::home::memex_service::AsyncMemexService;
+use crate::engine::home::principal_usage::PrincipalUsageSums;
+use crate::engine::home::readers::ReaderPool;
+use crate::engine::home::record_writer::{AppendError, RecordWriter};
+use crate::engine::home::refusals::RefusalCounter;
+use crate::engine::home::schedules::ScheduleList;
+use crate::engine::home::spending::RecordBudgetUse;
+use crate::engine::home::unsaved_buffers::UnsavedBuffers;
+
+/// Everything that belongs to one owner.
+pub(crate) struct Home {
+    pub(in crate::engine) keeper: RecordWriter,
+    /// Number of the latest record.
+    pub(in crate::engine) head: AtomicU64,
+    pub(in crate::engine) readers: ReaderPool,
+    pub(in crate::engine) host: Arc<Host>,
+    /// Actuators that the host carried out when it began.
+    pub(in crate::engine) actuators: Vec<ActuatorRef>,
+    /// The Org files, if a folder is set.
+    pub(in crate::engine) files: EngineFiles,
+    pub(in crate::engine) refusals: RefusalCounter,
+    /// Policies that hold.
+    pub(crate) guard: PolicyGuard,
+    /// Acts of principals in all sessions, as budgets count them.
+    pub(in crate::engine) sums: PrincipalUsageSums,
+    /// Schedules of all sessions.
+    pub(in crate::engine) plans: ScheduleList,
+    /// Use of the record's budgets.
+    pub(in crate::engine) spending: Arc<RecordBudgetUse>,
+    /// Buffers that shells have not saved.
+    pub(crate) overlays: Arc<UnsavedBuffers>,
+}
+
+impl Home {
+    /// Whether the record takes what it is given.
+    pub(crate) fn is_healthy(&self) -> bool {
+        self.keeper.is_healthy()
+    }
+
+    /// The user's files, once there are any to look after.
+    pub(in crate::engine) fn memory(&self) -> Option<&Arc<MemoryStore>> {
+        self.files.memory()
+    }
+
+    /// Returns the service that keeps the index of them.
+    pub(in crate::engine) fn memex_service(&self) -> Option<&AsyncMemexService> {
+        self.files.memex_service()
+    }
+
+    pub(in crate::engine) fn host(&self) -> Arc<Host> {
+        Arc::clone(&self.host)
+    }
+
+    pub(in crate::engine) fn host_ref(&self) -> &Host {
+        &self.host
+    }
+
+    pub(in crate::engine) fn keeper(&self) -> &RecordWriter {
+        &self.keeper
+    }
+
+    /// Has an append kept.
+    pub(in crate::engine) async fn keep(
+        &self,
+        append: RecordAppend,
+    ) -> Result<AppendNumbers, AppendError> {
+        let numbers = self.keeper.append(append).await?;
+        if let Some(last) = numbers.last() {
+            self.head.fetch_max(last.0, Ordering::Relaxed);
+        }
+        Ok(numbers)
+    }
+}

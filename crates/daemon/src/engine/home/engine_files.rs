@@ -1,0 +1,228 @@
+//! The user's files: opened at the start if the settings name a folder, or later, once, when an owner chooses one.
+//!
+//! `bridle init` asks for it, so that a daemon need not be started again. A folder that is open stays: sessions have
+//! what follows from it. Whoever may ask is judged by `query`.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+
+use bridle_loop::ActuatorRef;
+use bridle_memex::{
+    EditorSlot, MemexFolder, MemexSettings, MemexSetup, MemoryEditor, MemoryOptions, MemoryStore,
+    RollbackChoice, WatchSettings, is_in_clear,
+};
+use bridle_sexp::Value;
+
+use crate::config::DaemonConfig;
+use crate::engine::clock::MonotonicClock;
+use crate::engine::error::{EngineError, EngineErrorCode};
+use crate::engine::home::guard::protected;
+use crate::engine::home::memex_service::AsyncMemexService;
+use crate::engine::home::unsaved_buffers::UnsavedBuffers;
+use crate::engine::hub::Hub;
+use crate::error::DaemonError;
+
+/// Reason for a path that names a file, or nothing.
+const NO_FOLDER: &str = "expected the path of a folder, whole";
+
+/// The files, and what is needed to open them.
+pub(in crate::engine) struct EngineFiles {
+    state: PathBuf,
+    protected: Vec<PathBuf>,
+    rules: MemexSettings,
+    rollback: RollbackChoice,
+    clock: Arc<MonotonicClock>,
+    editor: Arc<OnceLock<MemoryEditor>>,
+    open: OnceLock<OpenedStores>,
+    /// Actuators of the host since they are open, if they were not from the start.
+    actuators: OnceLock<Vec<ActuatorRef>>,
+    /// One opens them at a time.
+    opening: tokio::sync::Mutex<()>,
+}
+
+struct OpenedStores {
+    memory: Arc<MemoryStore>,
+    memex_service: AsyncMemexService,
+}
+
+impl EngineFiles {
+    pub(in crate::engine) fn of(config: &DaemonConfig, clock: &Arc<MonotonicClock>) -> EngineFiles {
+        EngineFiles {
+            state: config.state.clone(),
+            protected: protected(config).iter().map(|path| PathBuf::from(&**path)).collect(),
+            rules: config.memex_rules.clone(),
+            rollback: config.rollback,
+            clock: Arc::clone(clock),
+            editor: Arc::default(),
+            open: OnceLock::new(),
+            actuators: OnceLock::new(),
+            opening: tokio::sync::Mutex::default(),
+        }
+    }
+
+    /// The actuator that edits them, for the host.
+    pub(in crate::engine) fn seat(&self) -> EditorSlot {
+        EditorSlot(Arc::clone(&self.editor))
+    }
+
+    pub(in crate::engine) fn memory(&self) -> Option<&Arc<MemoryStore>> {
+        self.open.get().map(|open| &open.memory)
+    }
+
+    pub(in crate::engine) fn memex_service(&self) -> Option<&AsyncMemexService> {
+        self.open.get().map(|open| &open.memex_service)
+    }
+
+    pub(in crate::engine) fn actuators(&self) -> Option<&[ActuatorRef]> {
+        self.actuators.get().map(Vec::as_slice)
+    }
+
+    /// Opens the files of the folder that the settings name, for edits; nobody looks after them yet.
+    ///
+    /// # Errors
+    /// The folder or its past cannot be used.
+    pub(in crate::engine) fn begin(
+        &self,
+        root: Option<&Path>,
+    ) -> Result<Option<Arc<MemoryStore>>, DaemonError> {
+        let memory = root.map(|root| self.open(root)).transpose()?;
+        memory.iter().for_each(|memory| self.admit(memory));
+        Ok(memory)
+    }
+
+    /// Opens the files of a folder.
+    ///
+    /// # Errors
+    /// The folder or its past cannot be used.
+    fn open(&self, root: &Path) -> Result<Arc<MemoryStore>, DaemonError> {
+        let options = MemoryOptions { root: root.to_owned(), protected: self.protected.clone() };
+        let memory = MemoryStore::open(&self.state, &options).map_err(DaemonError::Memory)?;
+        let (root, rules) = (memory.root().to_owned(), self.rules.rules.clone());
+        memory.set_keep_rule(Box::new(move |path, bytes| {
+            // Opened each time: whoever holds the folder would not hear that it went. What cannot be judged is not kept.
+            let memex = MemexFolder::open(&root, rules.clone());
+            memex.is_ok_and(|memex| !is_in_clear(&memex, path.as_str(), bytes))
+        }));
+        Ok(Arc::new(memory))
+    }
+
+    /// Lets them be edited.
+    fn admit(&self, memory: &Arc<MemoryStore>) {
+        let clock = Arc::clone(&self.clock);
+        let now = Box::new(move || clock.now());
+        // Once: at the start, or while nothing is open.
+        let org = self.rules.rules.org.clone();
+        let _ = self.editor.set(MemoryEditor::new(Arc::clone(memory), now, self.rollback, org));
+    }
+
+    /// Ends all work on them.
+    pub(in crate::engine) async fn stop(&self) {
+        if let Some(memex_service) = self.memex_service() {
+            memex_service.stop().await;
+        }
+        let editor = Arc::clone(&self.editor);
+        let stopped =
+            tokio::task::spawn_blocking(move || editor.get().map(MemoryEditor::stop)).await;
+        if let Err(error) = stopped {
+            tracing::error!(%error, "the memory could not be looked at for the last time");
+        }
+    }
+
+    /// Has the files that the settings name looked after.
+    ///
+    /// # Errors
+    /// The system gives no thread.
+    pub(in crate::engine) fn attend(
+        &self,
+        root: Option<&Path>,
+        memory: Option<Arc<MemoryStore>>,
+        overlays: &Arc<UnsavedBuffers>,
+    ) -> Result<(), DaemonError> {
+        match (root, memory) {
+            (Some(root), Some(memory)) => self.look_after(root, memory, overlays),
+            _ => Ok(()),
+        }
+    }
+
+    /// Starts who keeps the index of them.
+    ///
+    /// # Errors
+    /// The system gives no thread.
+    fn look_after(
+        &self,
+        root: &Path,
+        memory: Arc<MemoryStore>,
+        overlays: &Arc<UnsavedBuffers>,
+    ) -> Result<(), DaemonError> {
+        let (unsaved, below) = (Arc::clone(overlays), memory.root().to_owned());
+        memory.set_buffer_owners(Box::new(move |path| {
+            // Shells name a file whole, or from the folder.
+            let short = || unsaved.held_by(path.strip_prefix(&below).ok()?);
+            unsaved.held_by(path).or_else(short)
+        }));
+        let clock = Arc::clone(&self.clock);
+        let setup = MemexSetup {
+            folder: root.to_owned(),
+            rules: self.rules.clone(),
+            state: self.state.clone(),
+            past: Some(Arc::clone(&memory)),
+            clock: Box::new(move || clock.now()),
+            watching: WatchSettings::default(),
+        };
+        let memex_service = AsyncMemexService::start(setup).map_err(DaemonError::Keeper)?;
+        let _ = self.open.set(OpenedStores { memory, memex_service });
+        Ok(())
+    }
+
+    /// Opens the files of a folder while the daemon runs, and has them looked after.
+    fn open_later(&self, root: &Path, hub: &Hub) -> Result<(), DaemonError> {
+        let memory = self.open(root)?;
+        self.look_after(root, Arc::clone(&memory), &hub.home.overlays)?;
+        self.admit(&memory);
+        let _ = self.actuators.set(hub.home.host.actuators());
+        Ok(())
+    }
+}
+
+impl Hub {
+    /// Takes a folder of Org files up, if none is open; tells which is, then.
+    ///
+    /// # Errors
+    /// `invalid-value`: it is no folder, it cannot be used, or another one is open.
+    pub(in crate::engine) async fn open_memex(
+        self: &Arc<Hub>,
+        path: &str,
+        by: &str,
+    ) -> Result<Value, EngineError> {
+        let _alone = self.home.files.opening.lock().await;
+        let (hub, path) = (Arc::clone(self), PathBuf::from(path));
+        let opened = tokio::task::spawn_blocking(move || hub.open_folder(&path)).await;
+        let folder = opened.map_err(|error| {
+            tracing::error!(%error, "opening a memex broke off");
+            EngineError::from(EngineErrorCode::Internal)
+        })??;
+        tracing::info!(by, "a memex is open");
+        Ok(Value::str(folder))
+    }
+
+    fn open_folder(&self, path: &Path) -> Result<String, EngineError> {
+        let real = path.is_absolute().then(|| path.canonicalize().ok()).flatten();
+        let real = real
+            .filter(|real| real.is_dir())
+            .ok_or_else(|| EngineError::invalid("path", NO_FOLDER))?;
+        let name = real.display().to_string();
+        match self.home.files.memory() {
+            Some(open) if open.root() == real => return Ok(name),
+            Some(_) => {
+                let text = "another memex is open; it is exchanged when the daemon starts again";
+                return Err(EngineError::invalid("path", text));
+            }
+            None => {}
+        }
+        self.home.files.open_later(&real, self).map_err(|error| {
+            tracing::warn!(%error, "a memex cannot be opened");
+            EngineError::invalid("path", format!("the folder cannot be a memex: {error}"))
+        })?;
+        Ok(name)
+    }
+}

@@ -1,0 +1,238 @@
+//! What principals tried and may not: refused the same way everywhere, and recorded.
+//!
+//! The record says who tried what with which session, never what was said. Strangers must not
+//! fill the disk with their attempts, so only so many are recorded in a minute; the others are
+//! counted, and the next record has their number. Peers that nobody knows are counted apart, so that
+//! they do not hide what a known one tries.
+
+use bridle_loop::{RecordKind, SessionId, SignalKind};
+use bridle_record::{NewRecord, RecordAppend};
+use bridle_sexp::Value;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::access::principal::Principal;
+use crate::engine::error::{EngineError, EngineErrorCode};
+use crate::engine::hub::Hub;
+use crate::engine::sessions::inbound_message::ShellSignal;
+use crate::engine::stream::AttachRole;
+
+/// Attempts of known principals that are recorded in one [`REFUSAL_WINDOW`]: enough to see what goes on.
+const MAX_RECORDED_PER_WINDOW: u32 = 60;
+
+/// Attempts of peers that nobody knows that are recorded in one [`REFUSAL_WINDOW`].
+const MAX_STRANGERS_RECORDED_PER_WINDOW: u32 = 12;
+
+/// Time in which they are counted together.
+const REFUSAL_WINDOW: Duration = Duration::from_secs(60);
+
+/// Reason for a session that does not exist, or not for this client.
+pub(in crate::engine) const NO_SUCH_SESSION: &str = "no session of that name for this connection";
+
+/// Reason for an answer to a question that the shell was not asked.
+pub(in crate::engine) const NOT_ASKED: &str =
+    "nothing was asked under that id, or it is answered already";
+
+/// Reason for a peer that nobody knows.
+const NOBODY_KNOWS: &str = "the daemon does not know who you are: it answers health checks, \
+                            `/help` and `/status`; use the Unix socket or a key for more";
+
+/// Attempt of a principal to do what it may not.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum RefusedAttempt<'a> {
+    /// Joining a session; the one that it names, if any.
+    Attach(AttachRole, Option<&'a SessionId>),
+    /// Seeing which sessions there are.
+    List,
+    /// Saying something of this kind.
+    Say(SignalKind),
+    /// Installing policies.
+    Install,
+    /// Choosing the folder of the memory.
+    OpenMemex,
+    /// Asking what memory holds, or what the daemon logs.
+    Recall,
+    /// Answering what somebody else was asked.
+    Answer(Option<&'a Value>),
+}
+
+/// Numbers of attempts that were recorded lately.
+#[derive(Debug, Default)]
+pub(in crate::engine) struct RefusalCounter {
+    known: Mutex<PrincipalRefusals>,
+    strangers: Mutex<PrincipalRefusals>,
+}
+
+#[derive(Debug, Default)]
+struct PrincipalRefusals {
+    began: Option<Instant>,
+    recorded: u32,
+    /// Not recorded since the last that was.
+    unrecorded: u64,
+}
+
+impl Hub {
+    /// Answers a message of a peer that nobody knows. The answer is no event: it has no number, is in
+    /// no record and no session, and is counted alone.
+    ///
+    /// # Errors
+    /// `not-permitted` for everything but the built-in words.
+    pub(crate) fn answer_stranger(
+        self: &Arc<Hub>,
+        signal: &ShellSignal,
+    ) -> Result<Value, EngineError> {
+        self.running.check_open()?;
+        let payload = Some(&signal.payload).filter(|_| signal.kind == SignalKind::Event);
+        match payload.and_then(|payload| self.home.host_ref().answer_stranger(payload)) {
+            Some(answer) => {
+                self.metrics().strangers_answered.inc();
+                Ok(answer)
+            }
+            None => Err(self.forbid(&Principal::Anonymous, RefusedAttempt::Say(signal.kind))),
+        }
+    }
+
+    /// Refuses the answer of a peer that nobody knows to a request that it was never sent.
+    pub(crate) fn refuse_stranger_answer(self: &Arc<Hub>, id: Option<&Value>) -> EngineError {
+        match self.running.check_open() {
+            Ok(()) => self.forbid(&Principal::Anonymous, RefusedAttempt::Answer(id)),
+            Err(error) => error,
+        }
+    }
+
+    /// Refuses what a principal may not do, and records that it was tried.
+    pub(crate) fn forbid(
+        self: &Arc<Hub>,
+        who: &Principal,
+        attempt: RefusedAttempt<'_>,
+    ) -> EngineError {
+        let failure = attempt.failure(who);
+        let Some(unrecorded) = self.home.refusals.count(who, Instant::now()) else {
+            return failure;
+        };
+        let body = attempt.body(failure.code, unrecorded).to_string();
+        let draft = NewRecord::new("", RecordKind::Refused.word(), self.now(), &who.name(), body);
+        let hub = Arc::clone(self);
+        self.running.tasks().spawn(async move {
+            let append = RecordAppend { drafts: vec![draft], ..RecordAppend::default() };
+            if let Err(error) = hub.home.keep(append).await {
+                tracing::warn!(%error, "a refused attempt could not be recorded");
+            }
+        });
+        failure
+    }
+}
+
+impl RefusedAttempt<'_> {
+    /// Returns the error for its principal: sessions of others do not exist.
+    fn failure(self, who: &Principal) -> EngineError {
+        if *who == Principal::Anonymous {
+            return EngineError::because(EngineErrorCode::NotPermitted, NOBODY_KNOWS);
+        }
+        match self {
+            RefusedAttempt::Attach(..) => {
+                EngineError::because(EngineErrorCode::UnknownSession, NO_SUCH_SESSION)
+            }
+            RefusedAttempt::Answer(_) => {
+                EngineError::because(EngineErrorCode::UnknownId, NOT_ASKED)
+            }
+            RefusedAttempt::List
+            | RefusedAttempt::Say(_)
+            | RefusedAttempt::Install
+            | RefusedAttempt::OpenMemex
+            | RefusedAttempt::Recall => EngineErrorCode::NotPermitted.into(),
+        }
+    }
+
+    fn body(self, code: EngineErrorCode, unrecorded: u64) -> Value {
+        let (what, key, value) = match self {
+            RefusedAttempt::Attach(role, session) => {
+                let what = if role == AttachRole::Observer { "observe" } else { "control" };
+                let name = session.map_or(Value::Nil, |session| Value::str(session.as_str()));
+                (what, "session", name)
+            }
+            RefusedAttempt::List => ("list", "session", Value::Nil),
+            RefusedAttempt::Install => ("install-policy", "session", Value::Nil),
+            RefusedAttempt::OpenMemex => ("open-memex", "session", Value::Nil),
+            RefusedAttempt::Recall => ("recall", "session", Value::Nil),
+            RefusedAttempt::Say(kind) => ("say", "type", Value::keyword(kind_word(kind))),
+            RefusedAttempt::Answer(id) => ("answer", "request", id.cloned().unwrap_or(Value::Nil)),
+        };
+        let mut pairs = vec![("attempt", Value::keyword(what)), (key, value)];
+        pairs.push(("code", Value::keyword(code.as_str())));
+        if unrecorded > 0 {
+            pairs.push(("unrecorded", Value::int(i64::try_from(unrecorded).unwrap_or(i64::MAX))));
+        }
+        Value::plist(pairs.into_iter().filter(|(_, value)| !value.is_nil()))
+    }
+}
+
+/// Returns the word for a kind of message, as records of refused attempts have it.
+fn kind_word(kind: SignalKind) -> &'static str {
+    match kind {
+        SignalKind::Event => "EVENT",
+        SignalKind::Request => "REQUEST",
+        SignalKind::Log => "LOG",
+        SignalKind::Failed => "FAILED",
+    }
+}
+
+impl RefusalCounter {
+    /// Counts an attempt; if it is to be recorded, returns how many before it were not.
+    fn count(&self, who: &Principal, now: Instant) -> Option<u64> {
+        let (counted, most) = match who {
+            Principal::Anonymous => (&self.strangers, MAX_STRANGERS_RECORDED_PER_WINDOW),
+            _ => (&self.known, MAX_RECORDED_PER_WINDOW),
+        };
+        counted.lock().unwrap_or_else(PoisonError::into_inner).count(most, now)
+    }
+}
+
+impl PrincipalRefusals {
+    fn count(&mut self, most: u32, now: Instant) -> Option<u64> {
+        if self.began.is_none_or(|began| now.saturating_duration_since(began) >= REFUSAL_WINDOW) {
+            self.began = Some(now);
+            self.recorded = 0;
+        }
+        if self.recorded == most {
+            self.unrecorded += 1;
+            return None;
+        }
+        self.recorded += 1;
+        Some(std::mem::take(&mut self.unrecorded))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use super::{
+        MAX_RECORDED_PER_WINDOW, MAX_STRANGERS_RECORDED_PER_WINDOW, REFUSAL_WINDOW, RefusalCounter,
+    };
+    use crate::access::principal::Principal;
+
+    #[test]
+    fn a_flood_is_counted_and_the_next_record_says_so() {
+        let refusals = RefusalCounter::default();
+        let start = Instant::now();
+        let count = |now| refusals.count(&Principal::LocalTcp(1000), now);
+        for _ in 0..MAX_RECORDED_PER_WINDOW {
+            assert_eq!(count(start), Some(0));
+        }
+        for _ in 0..1000 {
+            assert_eq!(count(start + REFUSAL_WINDOW / 2), None);
+        }
+        assert_eq!(count(start + REFUSAL_WINDOW), Some(1000));
+        assert_eq!(count(start + REFUSAL_WINDOW), Some(0));
+    }
+
+    #[test]
+    fn strangers_do_not_hide_what_a_known_principal_tries() {
+        let refusals = RefusalCounter::default();
+        let now = Instant::now();
+        let strangers = (0..1000).filter_map(|_| refusals.count(&Principal::Anonymous, now));
+        assert_eq!(strangers.count(), usize::try_from(MAX_STRANGERS_RECORDED_PER_WINDOW).unwrap());
+        assert_eq!(refusals.count(&Principal::LocalTcp(1000), now), Some(0));
+    }
+}

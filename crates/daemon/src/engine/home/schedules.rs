@@ -1,0 +1,168 @@
+//! Schedules of all sessions: how many an owner has, and a list of them.
+//!
+//! One per hub. Filled when a session's records are durable, and by every session that is loaded at the
+//! start because time passes in it. A proposal that plans something is given what its session cannot know,
+//! before it is recorded: how many schedules its owner has elsewhere, and an end if it has none.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bridle_loop::{KeywordName, Proposal, ScheduleFact, SessionAccess, SessionId, SessionState};
+use bridle_sexp::Value;
+
+use crate::access::principal::Principal;
+use crate::engine::hub::Hub;
+
+/// Times that a schedule fires at most.
+pub(in crate::engine) const MAX_SCHEDULE_RUNS: i64 = 1_000;
+
+/// Longest time from the planning of a schedule to its end, in milliseconds: a yearly reminder fits.
+pub(in crate::engine) const MAX_SCHEDULE_LIFE_MS: i64 = 366 * 24 * 60 * 60 * 1_000;
+
+/// Schedules of one session.
+pub(in crate::engine) const MAX_SCHEDULES_PER_SESSION: usize = 16;
+
+/// Least time between two firings of a schedule, in milliseconds.
+pub(in crate::engine) const MIN_SCHEDULE_INTERVAL_MS: i64 = 60_000;
+
+/// Schedules in one list, the ones that are due first.
+const MAX_LISTED: usize = 1_000;
+
+/// Schedules of a daemon, by session.
+#[derive(Debug, Default)]
+pub(in crate::engine) struct ScheduleList(Mutex<BTreeMap<SessionId, SessionSchedules>>);
+
+#[derive(Debug)]
+struct SessionSchedules {
+    owner: Box<str>,
+    schedules: Vec<ScheduleFact>,
+    /// Proposals that may add one and are not recorded yet.
+    reserved: usize,
+}
+
+impl ScheduleList {
+    /// Notes what a session has planned, as it is recorded.
+    pub(in crate::engine) fn note(&self, state: &SessionState) {
+        let schedules = state.schedules();
+        let mut plans = self.lock();
+        if schedules.len() == 0 {
+            plans.remove(state.session());
+            return;
+        }
+        let owner = state.owner().unwrap_or_default().into();
+        let noted = SessionSchedules { owner, schedules: schedules.collect(), reserved: 0 };
+        plans.insert(state.session().clone(), noted);
+    }
+
+    /// Drops a session that is forgotten.
+    pub(in crate::engine) fn forget(&self, session: &SessionId) {
+        self.lock().remove(session);
+    }
+
+    /// Gives proposals that plan something what their session cannot know.
+    pub(in crate::engine) fn inform(
+        &self,
+        state: &SessionState,
+        at: i64,
+        proposals: &mut [Proposal],
+    ) {
+        for Proposal { target, payload, .. } in proposals {
+            self.inform_one(state, at, target.as_ref(), payload);
+        }
+    }
+
+    /// Gives one payload that plans something what its session cannot know.
+    pub(in crate::engine) fn inform_one(
+        &self,
+        state: &SessionState,
+        at: i64,
+        target: Option<&KeywordName>,
+        payload: &mut Value,
+    ) {
+        let is_ours = target.is_none_or(|target| target.as_str() == "system");
+        let plans =
+            |payload: &Value| payload.get("action").is_some_and(|it| it.is_keyword("schedule"));
+        if !is_ours || !plans(payload) {
+            return;
+        }
+        let elsewhere = self.reserve(state);
+        let mut facts =
+            vec![("elsewhere", Value::int(i64::try_from(elsewhere).unwrap_or(i64::MAX)))];
+        facts.extend(longest_of(payload, at).into_iter().map(|(key, it)| (key, Value::int(it))));
+        *payload = with(payload, facts);
+    }
+
+    /// Counts the schedules of a session's owner in other sessions, and keeps a place for one more.
+    fn reserve(&self, state: &SessionState) -> usize {
+        let owner = state.owner().unwrap_or_default();
+        let mut plans = self.lock();
+        let others = plans.iter().filter(|(id, of)| *id != state.session() && *of.owner == *owner);
+        let elsewhere = others.map(|(_, of)| of.schedules.len() + of.reserved).sum();
+        let empty = || SessionSchedules { owner: owner.into(), schedules: Vec::new(), reserved: 0 };
+        plans.entry(state.session().clone()).or_insert_with(empty).reserved += 1;
+        elsewhere
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<SessionId, SessionSchedules>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Hub {
+    /// Schedules that a principal may see, as a list of plists, those that are due first.
+    pub(crate) fn schedules(&self, who: &Principal) -> Value {
+        let mut all: Vec<(SessionId, Arc<str>, ScheduleFact)> = Vec::new();
+        for (session, of) in &*self.home.plans.lock() {
+            let owner: Arc<str> = of.owner.clone().into();
+            let facts = of.schedules.iter();
+            all.extend(facts.map(|fact| (session.clone(), Arc::clone(&owner), fact.clone())));
+        }
+        all.retain(|(session, owner, _)| self.may(who, SessionAccess::Observe, session, owner));
+        all.sort_by_key(|(_, _, fact)| fact.due);
+        Value::list(all.into_iter().take(MAX_LISTED).map(|(session, owner, fact)| {
+            let optional = [
+                ("every", fact.every),
+                ("left", fact.left.map(i64::from)),
+                ("until", fact.until.map(|until| until.0)),
+            ];
+            let optional =
+                optional.into_iter().filter_map(|(key, it)| Some((key, Value::int(it?))));
+            let pairs = [
+                ("session", Value::str(session.as_str())),
+                ("owner", Value::str(&*owner)),
+                ("name", Value::str(&*fact.name)),
+                ("due", Value::int(fact.due.0)),
+            ];
+            Value::plist(pairs.into_iter().chain(optional))
+        }))
+    }
+}
+
+/// Returns the ends of a schedule that is planned at this time, where its payload has none or later ones. One that fires
+/// once needs none, unless it fires too late: then its end comes before, and it is refused.
+fn longest_of(payload: &Value, at: i64) -> Vec<(&'static str, i64)> {
+    let given = |key| payload.get(key).filter(|it| !it.is_nil());
+    let exceeds = |key, most| given(key).and_then(Value::as_i64).is_some_and(|it| it > most);
+    let repeats = given("every").is_some();
+    let last = at.saturating_add(MAX_SCHEDULE_LIFE_MS);
+    let mut ends = Vec::new();
+    if exceeds("times", MAX_SCHEDULE_RUNS) || (repeats && given("times").is_none()) {
+        ends.push(("times", MAX_SCHEDULE_RUNS));
+    }
+    let lasts = repeats || exceeds("in", MAX_SCHEDULE_LIFE_MS);
+    if exceeds("until", last) || (lasts && given("until").is_none()) {
+        ends.push(("until", last));
+    }
+    ends
+}
+
+/// A plist with other values under these keys, whatever it had there.
+fn with(payload: &Value, facts: Vec<(&str, Value)>) -> Value {
+    let is_kept = |key: &Value| !facts.iter().any(|(name, _)| key.is_keyword(name));
+    let pairs = payload.pairs().into_iter().flatten().filter(|(key, _)| is_kept(key));
+    let mut all: Vec<Value> = pairs.flat_map(|(key, value)| [key.clone(), value.clone()]).collect();
+    for (key, value) in facts {
+        all.extend([Value::keyword(key), value]);
+    }
+    Value::list(all)
+}

@@ -1,0 +1,16 @@
+//! What is asked of the daemon itself, beside a session: no turn is made of it.
+//!
+//! In reading order:
+//! - `query`: lists, approvals, policies, the folder of the memory
+//! - `context_query`: questions with `:target :context`; `memory_query` and `buffer_query` answer them
+//! - `policy_install`: other policies while the daemon runs
+//! - `ongoing_message`: a message that is known by what it says
+//! - `facts`: what the daemon tells about itself
+
+pub(in crate::engine) mod buffer_query;
+pub(in crate::engine) mod context_query;
+pub(in crate::engine) mod facts;
+pub(in crate::engine) mod memory_query;
+pub(in crate::engine) mod ongoing_message;
+pub(in crate::engine) mod policy_install;
+pub(in crate::engine) mod query;

@@ -1,0 +1,140 @@
+//! What the daemon tells about itself: to thinkers, and to shells that ask for sessions.
+
+use std::collections::HashMap;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, OnceLock, Weak};
+
+use bridle_host::{DaemonFacts, SessionFact, SessionList, SessionVisibility, StatusFact};
+use bridle_loop::{ANONYMOUS, SessionAccess, SessionId};
+use bridle_record::SessionRow;
+use bridle_sexp::Value;
+
+use crate::access::principal::Principal;
+use crate::engine::hub::Hub;
+use crate::engine::stream::{EngineActivity, SessionStatus};
+
+/// Most sessions in one list; the ones with the latest activity are shown.
+const SESSIONS: usize = 1000;
+
+/// Most sessions that the policies are asked about for one list, the latest first: some 50 us each.
+const LOOKED_AT: usize = 10_000;
+
+/// The host's way to the hub, which is made after it.
+#[derive(Debug, Default)]
+pub(in crate::engine) struct HubFacts(OnceLock<Weak<Hub>>);
+
+impl HubFacts {
+    /// Says which hub it is.
+    pub(in crate::engine) fn introduce(&self, hub: &Arc<Hub>) {
+        // A second hub never comes.
+        let _ = self.0.set(Arc::downgrade(hub));
+    }
+
+    fn hub(&self) -> Option<Arc<Hub>> {
+        self.0.get().and_then(Weak::upgrade)
+    }
+}
+
+/// Facts about a session that is in memory.
+#[derive(Clone, Copy, Default)]
+struct LiveSession {
+    head: u64,
+    shells: usize,
+    status: SessionStatus,
+}
+
+impl DaemonFacts for HubFacts {
+    fn sessions(&self, whose: SessionVisibility<'_>, limit: usize) -> SessionList {
+        let Some(hub) = self.hub() else { return SessionList::default() };
+        let sees = |owner: &str| match whose {
+            SessionVisibility::Everybodys => true,
+            // One of those is like another: what one has said is not for the next.
+            SessionVisibility::Of(principal) => principal == owner && owner != ANONYMOUS,
+        };
+        let live = live(&hub);
+        let rows = rows(&hub, sees);
+        let fact = |row: &SessionRow| {
+            let live = live.get(&*row.name).copied().unwrap_or_default();
+            Some(SessionFact {
+                session: SessionId::parse(&row.name).ok()?,
+                head: row.head_seq.max(live.head),
+                shells: live.shells,
+                busy: live.status.doing != EngineActivity::Idle,
+            })
+        };
+        SessionList { total: rows.len(), shown: rows.iter().take(limit).filter_map(fact).collect() }
+    }
+
+    fn status(&self) -> StatusFact {
+        let Some(hub) = self.hub() else { return nothing_known() };
+        let live = live(&hub);
+        StatusFact {
+            uptime: hub.started.elapsed(),
+            sessions: live.len(),
+            busy: live.values().filter(|live| live.status.doing != EngineActivity::Idle).count(),
+            shells: live.values().map(|live| live.shells).sum(),
+            record: hub.home.head.load(Ordering::Relaxed),
+            trouble: (!hub.home.is_healthy()).then(|| "the record takes nothing".into()),
+            ..nothing_known()
+        }
+    }
+}
+
+/// Sessions that a principal may see, as a list of plists.
+pub(in crate::engine) fn list(hub: &Hub, who: &Principal) -> Value {
+    let live = live(hub);
+    let sees = |row: &SessionRow| {
+        let id = SessionId::parse(&row.name);
+        id.is_ok_and(|id| hub.may(who, SessionAccess::Observe, &id, &row.owner))
+    };
+    let rows = rows(hub, |_| true);
+    let rows = rows.iter().take(LOOKED_AT).filter(|row| sees(row));
+    Value::list(rows.take(SESSIONS).map(|row| {
+        let live = live.get(&*row.name).copied().unwrap_or_default();
+        Value::plist([
+            ("session", Value::str(&*row.name)),
+            ("owner", Value::str(&*row.owner)),
+            ("seq", number(row.head_seq.max(live.head))),
+            ("records", number(row.records)),
+            ("began", Value::int(row.created)),
+            ("at", Value::int(row.last_at)),
+            ("shells", number(live.shells as u64)),
+            ("state", Value::keyword(live.status.doing.as_str())),
+        ])
+    }))
+}
+
+/// Recorded sessions, the latest first.
+fn rows(hub: &Hub, sees: impl Fn(&str) -> bool) -> Vec<SessionRow> {
+    let mut rows =
+        hub.home.readers.read_here(bridle_record::RecordReader::sessions).unwrap_or_default();
+    rows.retain(|row| !row.forgotten && sees(&row.owner));
+    rows.sort_by_key(|row| std::cmp::Reverse(row.last_at));
+    rows
+}
+
+fn live(hub: &Hub) -> HashMap<Box<str>, LiveSession> {
+    let look = |session: Arc<crate::engine::sessions::live_session::LiveSessionSlot>| {
+        let inner = session.lock();
+        let live =
+            LiveSession { head: inner.head, shells: inner.feeds.len(), status: inner.status };
+        (session.id.as_str().into(), live)
+    };
+    hub.directory.present().into_iter().map(look).collect()
+}
+
+fn nothing_known() -> StatusFact {
+    StatusFact {
+        version: env!("CARGO_PKG_VERSION").into(),
+        uptime: std::time::Duration::ZERO,
+        sessions: 0,
+        busy: 0,
+        shells: 0,
+        record: 0,
+        trouble: None,
+    }
+}
+
+fn number(number: u64) -> Value {
+    Value::int(i64::try_from(number).unwrap_or(i64::MAX))
+}

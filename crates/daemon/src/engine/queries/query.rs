@@ -1,0 +1,445 @@
+//! What a client asks of the daemon itself, beside its session: no turn is made of it.
+//!
+//! Read from a message by `talk`, answered by the hub. Only an answer to a question of the guard
+//! leaves a record, in the session that asked it; a list leaves none.
+
+use bridle_history::record_source::kind_of;
+use bridle_history::session_fold;
+use bridle_loop::{
+    ActionHash, AnsweredBody, ApprovalAnswer, ApprovalChoice, EffectId, IntentBody, KeywordName,
+    RecordKind, SessionAccess, SessionId,
+};
+use bridle_record::Record;
+use bridle_sexp::{Dialect, Value};
+use std::sync::Arc;
+
+use tokio::sync::oneshot;
+
+use crate::access::principal::Principal;
+use crate::engine::error::{EngineError, EngineErrorCode};
+use crate::engine::home::refusals::RefusedAttempt;
+use crate::engine::hub::{Hub, SessionHandle};
+use crate::engine::queries::context_query::{ContextQuery, QueryAsker};
+use crate::engine::sessions::inbound_message::request_id;
+use crate::engine::sessions::inbox_item::{AnswerRoute, ApprovalAnswering, InboxItem};
+use crate::engine::sessions::live_session::{GuardQuestion, LiveSessionSlot};
+use crate::engine::sessions::load;
+use crate::engine::stream::{StreamEvent, StreamEventKind};
+
+/// Target whose requests are answered here.
+const SYSTEM: &str = "system";
+
+/// Most questions in one list, the ones that expire first.
+const MAX_LISTED_APPROVALS: usize = 1000;
+
+/// Events of a session among which the outcome of an approved act is looked for, the latest.
+const MAX_SEARCHED_EVENTS: u64 = 512;
+
+/// Reason for a request that names no question.
+const NO_NAME: &str = "expected the name of a question, such as `work-7`";
+
+/// Reason for a request that names no folder.
+const NO_PATH: &str = "expected the path of a folder";
+
+/// Reason for an answer that is neither yes nor no.
+const NO_VERDICT: &str = "expected `:allow` or `:deny`";
+
+/// Reason for an answer that could not be recorded.
+const NOT_TAKEN: &str = "the answer could not be recorded, so it does not count; send it again";
+
+/// A question for the daemon.
+#[derive(Debug)]
+pub(crate) enum DaemonQuery {
+    /// List of sessions.
+    Sessions,
+    /// List of schedules.
+    Schedules,
+    /// List of open approvals.
+    Approvals,
+    /// State of one approval.
+    Approval(ApprovalName),
+    /// An answer to one.
+    Approve(ApprovalName, ApprovalReply),
+    /// Read the policies again and let them hold.
+    InstallPolicy,
+    /// Take a folder of Org files up, by its path.
+    OpenMemex(String),
+    /// Question about the context.
+    Context(ContextQuery),
+}
+
+/// The name of a question: its session, if that is said, and its effect.
+#[derive(Clone, Debug)]
+pub(crate) struct ApprovalName {
+    session: Option<SessionId>,
+    effect: u64,
+}
+
+/// A yes or a no.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ApprovalReply {
+    answer: ApprovalChoice,
+    /// Hash of the action that was seen, if that is said.
+    hash: Option<ActionHash>,
+    /// For how many milliseconds the same is to be allowed from now on.
+    always: Option<i64>,
+}
+
+impl DaemonQuery {
+    /// Reads the payload of a request to this target; `None` when it is no question for the daemon.
+    pub(crate) fn of(
+        target: &KeywordName,
+        payload: &Value,
+    ) -> Option<Result<DaemonQuery, EngineError>> {
+        if let Some(asked) = ContextQuery::of(target, payload) {
+            return Some(asked.map(DaemonQuery::Context));
+        }
+        let action = payload.get("action").filter(|_| target.as_str() == SYSTEM)?;
+        let says = |name| action.is_keyword(name);
+        if says("sessions") {
+            Some(Ok(DaemonQuery::Sessions))
+        } else if says("schedules") {
+            Some(Ok(DaemonQuery::Schedules))
+        } else if says("approvals") {
+            Some(Ok(DaemonQuery::Approvals))
+        } else if says("install-policy") {
+            Some(Ok(DaemonQuery::InstallPolicy))
+        } else if says("open-memex") {
+            let path = payload.get("path").and_then(Value::as_str).map(str::to_owned);
+            Some(
+                path.map(DaemonQuery::OpenMemex)
+                    .ok_or_else(|| EngineError::invalid("path", NO_PATH)),
+            )
+        } else if says("approval") {
+            Some(ApprovalName::of(payload).map(DaemonQuery::Approval))
+        } else if says("approve") {
+            let both = ApprovalName::of(payload)
+                .and_then(|named| Ok((named, ApprovalReply::of(payload)?)));
+            Some(both.map(|(named, reply)| DaemonQuery::Approve(named, reply)))
+        } else {
+            None
+        }
+    }
+}
+
+impl DaemonQuery {
+    /// Makes the answer to a question that is known by its name, such as `work-7`; `None` if that is no name.
+    pub(crate) fn approve(name: &str, answer: ApprovalChoice) -> Option<DaemonQuery> {
+        let named = ApprovalName::parse(name)?;
+        Some(DaemonQuery::Approve(named, ApprovalReply { answer, hash: None, always: None }))
+    }
+}
+
+impl ApprovalName {
+    fn of(payload: &Value) -> Result<ApprovalName, EngineError> {
+        let value = payload.get("approval");
+        if let Some(effect) = value.and_then(Value::as_i64) {
+            let effect =
+                u64::try_from(effect).map_err(|_| EngineError::invalid("approval", NO_NAME))?;
+            return Ok(ApprovalName { session: None, effect });
+        }
+        let named = value.and_then(Value::as_str).and_then(ApprovalName::parse);
+        named.ok_or_else(|| EngineError::invalid("approval", NO_NAME))
+    }
+
+    fn parse(name: &str) -> Option<ApprovalName> {
+        let (session, effect) = name.rsplit_once('-')?;
+        let session = SessionId::parse(session).ok()?;
+        Some(ApprovalName { session: Some(session), effect: effect.parse().ok()? })
+    }
+}
+
+impl ApprovalReply {
+    /// Reads an answer from a payload.
+    ///
+    /// # Errors
+    /// When it says neither yes nor no.
+    pub(in crate::engine) fn of(payload: &Value) -> Result<ApprovalReply, EngineError> {
+        let verdict = payload.get("verdict");
+        let says = |name| verdict.is_some_and(|verdict| verdict.is_keyword(name));
+        let answer = match (says("allow"), says("deny")) {
+            (true, _) => ApprovalChoice::Allow,
+            (_, true) => ApprovalChoice::Deny,
+            _ => return Err(EngineError::invalid("verdict", NO_VERDICT)),
+        };
+        let hash = match payload.get("hash") {
+            None => None,
+            Some(hash) => {
+                let hash = hash.as_str().and_then(ActionHash::parse);
+                Some(hash.ok_or_else(|| EngineError::invalid("hash", "expected 64 hex digits"))?)
+            }
+        };
+        Ok(ApprovalReply { answer, hash, always: payload.get("always").and_then(Value::as_i64) })
+    }
+
+    /// As the loop is told.
+    pub(in crate::engine) fn answered(
+        self,
+        effect: u64,
+        who: &Principal,
+        id: Option<Value>,
+    ) -> ApprovalAnswer {
+        let ApprovalReply { answer, hash, always } = self;
+        ApprovalAnswer { approval: EffectId(effect), hash, answer, from: who.asker(), id, always }
+    }
+}
+
+impl Hub {
+    /// Answers a question for the daemon: the payload of the answer. `own` is the session that the
+    /// connection is attached to.
+    ///
+    /// # Errors
+    /// When there is no such question, or not for this principal.
+    pub(crate) async fn ask(
+        self: Arc<Hub>,
+        who: Principal,
+        query: DaemonQuery,
+        own: Option<SessionId>,
+    ) -> Result<Value, EngineError> {
+        if matches!(
+            query,
+            DaemonQuery::Schedules | DaemonQuery::Approvals | DaemonQuery::Approval(_)
+        ) {
+            self.running.recovered().await;
+        }
+        match query {
+            DaemonQuery::Sessions | DaemonQuery::Schedules | DaemonQuery::Approvals
+                if who == Principal::Anonymous =>
+            {
+                Err(self.forbid(&who, RefusedAttempt::List))
+            }
+            DaemonQuery::Sessions => self.listed("sessions", who, Hub::sessions).await,
+            DaemonQuery::Schedules => self.listed("schedules", who, Hub::schedules).await,
+            DaemonQuery::Approvals => self.listed("approvals", who, Hub::approvals).await,
+            DaemonQuery::InstallPolicy if !who.is_owner() => {
+                Err(self.forbid(&who, RefusedAttempt::Install))
+            }
+            DaemonQuery::InstallPolicy => {
+                let hash = self.install_policies(&who.name()).await?;
+                let hash = Value::str(hash.to_string());
+                Ok(success("install-policy", [("hash", hash)]))
+            }
+            DaemonQuery::OpenMemex(_) if !who.is_owner() => {
+                Err(self.forbid(&who, RefusedAttempt::OpenMemex))
+            }
+            DaemonQuery::OpenMemex(path) => {
+                let folder = self.open_memex(&path, &who.name()).await?;
+                Ok(success("open-memex", [("path", folder)]))
+            }
+            DaemonQuery::Approval(named) => self.approval(&who, named, own).await,
+            DaemonQuery::Approve(named, reply) => self.approve(&who, named, reply, own).await,
+            DaemonQuery::Context(asked) => {
+                let dialect = Dialect::Lisp;
+                let told = self.inform(QueryAsker { who, own, dialect }, asked).await?;
+                told.into_value(dialect)
+            }
+        }
+    }
+
+    /// Open questions that a principal may see, as a list of plists.
+    pub(crate) fn approvals(&self, who: &Principal) -> Value {
+        let mut all = Vec::new();
+        for session in self.directory.present() {
+            let open: Vec<(u64, GuardQuestion)> = {
+                let inner = session.lock();
+                inner.questions.iter().map(|(id, asking)| (*id, asking.clone())).collect()
+            };
+            if open.is_empty() || !self.sees(who, &session) {
+                continue;
+            }
+            all.extend(open.into_iter().map(|(effect, asking)| {
+                (asking.question.expires.0, self.shown(who, &session, effect, &asking))
+            }));
+        }
+        all.sort_by_key(|(expires, _)| *expires);
+        Value::list(
+            all.into_iter().take(MAX_LISTED_APPROVALS).map(|(_, plist)| Value::plist(plist)),
+        )
+    }
+
+    async fn listed(
+        self: Arc<Hub>,
+        what: &'static str,
+        who: Principal,
+        list: fn(&Hub, &Principal) -> Value,
+    ) -> Result<Value, EngineError> {
+        // As long as there are sessions in the record.
+        let listing = tokio::task::spawn_blocking(move || list(&self, &who));
+        let list = listing.await.unwrap_or_else(|error| {
+            tracing::error!(%error, what, "a list could not be made");
+            Value::Nil
+        });
+        Ok(success(what, [(what, list)]))
+    }
+
+    /// Returns the state of an approval.
+    async fn approval(
+        self: &Arc<Hub>,
+        who: &Principal,
+        named: ApprovalName,
+        own: Option<SessionId>,
+    ) -> Result<Value, EngineError> {
+        let (held, effect) = self.question(who, named, own).await?;
+        let session = &held.session;
+        let open = session.lock().questions.get(&effect).cloned();
+        if let Some(asking) = open {
+            let status = [("status", Value::keyword("pending-approval"))];
+            let shown = self.shown(who, session, effect, &asking);
+            return Ok(Value::plist(status.into_iter().chain(shown)));
+        }
+        let found = load::load(self, &session.id).await?;
+        let Some((how, by)) = found.core.state.ending_of(EffectId(effect)) else {
+            return Err(unknown());
+        };
+        let name = request_id(&session.id, effect);
+        let mut pairs = vec![
+            ("approval", Value::str(&*name)),
+            ("how", Value::keyword(how)),
+            ("by", by.map_or(Value::Nil, Value::str)),
+        ];
+        let (id, head) = (session.id.clone(), found.core.state.next_seq().0);
+        let looked_at = self.home.readers.read(move |reader| {
+            let after = head.saturating_sub(MAX_SEARCHED_EVENTS);
+            reader.stream(
+                id.as_str(),
+                after,
+                usize::try_from(MAX_SEARCHED_EVENTS).unwrap_or(usize::MAX),
+            )
+        });
+        let events = looked_at.await?;
+        pairs.extend(said(&events, &name).map(|said| ("said", said)));
+        pairs.extend(outcome(&events, effect).map(|outcome| ("outcome", outcome)));
+        Ok(success("approval", pairs.into_iter().filter(|(_, value)| !value.is_nil())))
+    }
+
+    /// Takes an answer to its session, and brings back what became of it.
+    async fn approve(
+        self: &Arc<Hub>,
+        who: &Principal,
+        named: ApprovalName,
+        reply: ApprovalReply,
+        own: Option<SessionId>,
+    ) -> Result<Value, EngineError> {
+        let (held, effect) = self.question(who, named, own).await?;
+        self.running.check_open()?;
+        // An answer that does not count is recorded as well.
+        self.home.spending.check(who, self.now())?;
+        let (done, told) = oneshot::channel();
+        let answered = reply.answered(effect, who, None);
+        let work = InboxItem::Answer(Box::new(ApprovalAnswering {
+            answered,
+            back: AnswerRoute::To(done),
+        }));
+        self.post_message(&held.session, work)?;
+        let lost = || EngineError::because(EngineErrorCode::StoreUnavailable, NOT_TAKEN);
+        let told: Arc<StreamEvent> = told.await.map_err(|_| lost())?;
+        payload_of(&told).ok_or_else(lost)
+    }
+
+    /// The session of a question that somebody may see; others are told that there is none.
+    async fn question(
+        self: &Arc<Hub>,
+        who: &Principal,
+        named: ApprovalName,
+        own: Option<SessionId>,
+    ) -> Result<(SessionHandle, u64), EngineError> {
+        let ApprovalName { session, effect } = named;
+        let Some(id) = session.or(own) else {
+            return Err(EngineError::invalid("approval", NO_NAME));
+        };
+        let held = self.find(&id).await?;
+        match held {
+            Some(held) if self.sees(who, &held.session) => Ok((held, effect)),
+            None if who.is_owner() => Err(unknown()),
+            // One that there is not is refused like one that is not theirs.
+            _ => {
+                let name = Value::str(request_id(&id, effect));
+                Err(self.forbid(who, RefusedAttempt::Answer(Some(&name))))
+            }
+        }
+    }
+
+    pub(in crate::engine) fn sees(&self, who: &Principal, session: &LiveSessionSlot) -> bool {
+        self.may(who, SessionAccess::Observe, &session.id, &session.owner)
+    }
+
+    fn shown(
+        &self,
+        who: &Principal,
+        session: &LiveSessionSlot,
+        effect: u64,
+        asking: &GuardQuestion,
+    ) -> Vec<(&'static str, Value)> {
+        let question = &asking.question;
+        let intent = &question.intent;
+        let may_answer = self.may_answer(who, question, &session.id, &session.owner);
+        vec![
+            ("approval", Value::str(request_id(&session.id, effect))),
+            ("session", Value::str(session.id.as_str())),
+            ("question", Value::str(&*question.text)),
+            ("risk", Value::keyword(intent.action().risk().word())),
+            ("target", intent.target().to_value()),
+            ("wanted", Value::clone(intent.payload())),
+            ("hash", Value::str(intent.hash().to_string())),
+            ("asker", Value::str(&*question.asker.principal)),
+            ("asked", Value::int(asking.event.at)),
+            ("deadline", Value::int(question.expires.0)),
+            ("may-answer", Value::bool(may_answer)),
+        ]
+    }
+}
+
+/// Returns the latest words about an approved act, if they are recent.
+fn said(events: &[Record], name: &str) -> Option<Value> {
+    events.iter().rev().filter(|record| kind_of(record) == Some(RecordKind::Say)).find_map(
+        |record| {
+            let body = session_fold::parse(record.body.text().filter(|text| text.contains(name))?)?;
+            let payload = body.get("payload")?;
+            let is_it = payload.get("approval").and_then(Value::as_str) == Some(name);
+            (is_it && payload.get("outcome").is_some()).then(|| payload.clone())
+        },
+    )
+}
+
+/// Returns the word for the outcome of an approved request, if it ended and is recent.
+fn outcome(events: &[Record], question: u64) -> Option<Value> {
+    let of = |kind: RecordKind, effect: u64| {
+        events.iter().filter(move |record| kind_of(record) == Some(kind)).find_map(move |record| {
+            let body = session_fold::parse(record.body.text()?)?;
+            let answer = AnsweredBody::read(&body);
+            (answer.effect == Some(effect) && answer.counts).then_some((record, body))
+        })
+    };
+    let ended = |effect: u64| {
+        let (_, body) =
+            of(RecordKind::Acted, effect).or_else(|| of(RecordKind::Settled, effect))?;
+        body.get("outcome").cloned()
+    };
+    // Without a yes, or because it was no longer permitted.
+    if let Some(word) = ended(question) {
+        return Some(word);
+    }
+    let (answered, _) = of(RecordKind::Answered, question)?;
+    let follows = |record: &&Record| record.cause == Some(answered.number);
+    let is_act = |record: &&Record| kind_of(record) == Some(RecordKind::Act);
+    let Some(act) = events.iter().filter(is_act).find(follows) else {
+        // What concerns the session alone is done as it is decided.
+        return Some(Value::keyword("done"));
+    };
+    let act = session_fold::parse(act.body.text()?)?;
+    ended(IntentBody::read(&act).effect?)
+}
+
+fn payload_of(event: &StreamEvent) -> Option<Value> {
+    debug_assert_eq!(event.kind, StreamEventKind::Say);
+    session_fold::parse(event.body.as_deref()?)?.get("payload").cloned()
+}
+
+fn success<'k>(action: &str, rest: impl IntoIterator<Item = (&'k str, Value)>) -> Value {
+    let head = [("status", Value::keyword("success")), ("action", Value::keyword(action))];
+    Value::plist(head.into_iter().chain(rest))
+}
+
+fn unknown() -> EngineError {
+    EngineError::because(EngineErrorCode::UnknownId, "no such question")
+}

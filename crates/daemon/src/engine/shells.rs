@@ -1,0 +1,3 @@
+//! Shells that are attached: what connections hold.
+
+pub(in crate::engine) mod attached_shell;

@@ -1,0 +1,235 @@
+//! The beginning and the end of a hub, and its timer.
+//!
+//! long: a start is one order of steps, and the hub has all its fields in one place.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError};
+use std::time::{Duration, Instant};
+
+use bridle_history::policy_sets::was_installed;
+use bridle_host::Host;
+use bridle_loop::{RecordKind, SessionId, TimerTick};
+use bridle_memex::MEMORY;
+use bridle_record::{NewRecord, RecordAppend, RecordStore, WakingSession};
+use bridle_sexp::Value;
+
+use crate::config::DaemonConfig;
+use crate::engine::clock::MonotonicClock;
+use crate::engine::home::Home;
+use crate::engine::home::engine_files::EngineFiles;
+use crate::engine::home::guard::PolicyGuard;
+use crate::engine::home::principal_usage::PrincipalUsageSums;
+use crate::engine::home::readers::ReaderPool;
+use crate::engine::home::record_writer::RecordWriter;
+use crate::engine::home::refusals::RefusalCounter;
+use crate::engine::home::schedules::ScheduleList;
+use crate::engine::home::spending::RecordBudgetUse;
+use crate::engine::home::unsaved_buffers::UnsavedBuffers;
+use crate::engine::hub::Hub;
+use crate::engine::hub::engine_tasks::EngineTasks;
+use crate::engine::queries::facts::HubFacts;
+use crate::engine::sessions::inbox_item::InboxItem;
+use crate::engine::sessions::session_directory::SessionDirectory;
+use crate::error::DaemonError;
+use crate::metrics::EngineMetrics;
+
+/// The clock of a daemon that goes on with this record.
+fn clock(store: &mut RecordStore, config: &DaemonConfig) -> Result<MonotonicClock, DaemonError> {
+    #[cfg(not(feature = "faults"))]
+    let _ = config;
+    Ok(MonotonicClock::start(
+        store.latest_at().map_err(DaemonError::Record)?,
+        #[cfg(feature = "faults")]
+        &config.state,
+    ))
+}
+
+/// The session that heartbeats go to.
+const HEARTBEAT_SESSION: &str = "heartbeat";
+
+/// The principal of what the daemon itself does.
+const DAEMON_PRINCIPAL: &str = "daemon";
+
+/// Longest sleep of the timer. In a test build the clock may jump while it sleeps.
+const MAX_TIMER_SLEEP: Duration =
+    if cfg!(feature = "faults") { Duration::from_millis(100) } else { Duration::from_secs(3600) };
+
+impl Hub {
+    /// Opens the record, takes up what was left open, and starts the timer. The work does not
+    /// depend on how much is in the record.
+    ///
+    /// # Errors
+    /// The record or the thinker cannot be opened.
+    pub(crate) async fn start(config: &DaemonConfig) -> Result<Arc<Hub>, DaemonError> {
+        let facts = Arc::new(HubFacts::default());
+        let host =
+            Host::new(&config.thinker, Arc::clone(&facts) as _).map_err(DaemonError::Thinker)?;
+        #[cfg(feature = "faults")]
+        let host = host.with_tally(config.state.clone());
+        let options = bridle_record::StoreOptions::default();
+        let mut store = RecordStore::open(&config.state, &options).map_err(DaemonError::Record)?;
+        let head = store.head().map_err(DaemonError::Record)?.number.0;
+        let clock = Arc::new(clock(&mut store, config)?);
+        let files = EngineFiles::of(config, &clock);
+        let host = host.with_actuator(MEMORY, Box::new(files.seat()));
+        let memory = files.begin(config.memex.as_deref())?;
+        let reader = store.reader().map_err(DaemonError::Record)?;
+        let waiting = reader.open_sessions().map_err(DaemonError::Record)?;
+        let sums = PrincipalUsageSums::read(&reader, clock.now()).map_err(DaemonError::Record)?;
+        let overlays =
+            Arc::new(UnsavedBuffers::open(&config.state, &reader).map_err(DaemonError::Overlays)?);
+        let guard = PolicyGuard::start(config, |hash| was_installed(&reader, hash));
+        let spending =
+            Arc::new(RecordBudgetUse::read(&reader, config).map_err(DaemonError::Record)?);
+        drop(reader);
+        let metrics = EngineMetrics::default();
+        let (keeper, keeping) = RecordWriter::start(
+            store,
+            &config.state,
+            Arc::clone(&clock),
+            metrics.commits.clone(),
+            &spending,
+        )
+        .map_err(DaemonError::Keeper)?;
+        files.attend(config.memex.as_deref(), memory, &overlays)?;
+        let limits = config.engine;
+        let home = Home {
+            keeper,
+            head: AtomicU64::new(head),
+            readers: ReaderPool::new(config.state.clone(), limits.readers),
+            actuators: host.actuators(),
+            host: Arc::new(host),
+            files,
+            refusals: RefusalCounter::default(),
+            guard,
+            sums,
+            plans: ScheduleList::default(),
+            spending,
+            overlays,
+        };
+        let hub = Arc::new(Hub {
+            limits,
+            clock,
+            started: Instant::now(),
+            metrics,
+            home,
+            directory: SessionDirectory::default(),
+            running: EngineTasks::new(limits.workers, keeping),
+        });
+        facts.introduce(&hub);
+        hub.note(RecordKind::DaemonUp).await;
+        hub.record_first_policies(DAEMON_PRINCIPAL).await;
+        hub.take_up(&waiting);
+        hub.running.tasks.spawn(Arc::clone(&hub).keep_time(config.heartbeat));
+        Ok(hub)
+    }
+
+    /// Ends everything in order: nothing new is taken, what is being recorded is recorded, what
+    /// runs is canceled, states are saved, and the record is closed.
+    pub(crate) async fn stop(self: &Arc<Hub>, grace: Duration) {
+        self.running.stopping.store(true, Ordering::Relaxed);
+        self.running.quit.cancel();
+        for session in self.directory.present() {
+            let mut inner = session.lock();
+            for worker in inner.workers.values() {
+                worker.cancel.cancel();
+            }
+            inner.inbox.push_back(InboxItem::Evict);
+            self.wake_drive(&session, &mut inner);
+        }
+        self.running.tasks.close();
+        if tokio::time::timeout(grace, self.running.tasks.wait()).await.is_err() {
+            tracing::warn!(left = self.running.tasks.len(), "work of sessions did not end in time");
+        }
+        self.home.files.stop().await;
+        self.note(RecordKind::DaemonDown).await;
+        self.home.keeper.close();
+        let keeping = self.running.keeping.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(keeping) = keeping {
+            let ended = tokio::task::spawn_blocking(move || keeping.join()).await;
+            if !matches!(ended, Ok(Ok(()))) {
+                tracing::error!("the keeper of the record broke off");
+            }
+        }
+    }
+
+    /// Records what the daemon itself does. A record that is full now is no reason not to start.
+    async fn note(&self, kind: RecordKind) {
+        let version = Value::plist([("version", Value::str(env!("CARGO_PKG_VERSION")))]);
+        let draft =
+            NewRecord::new("", kind.word(), self.now(), DAEMON_PRINCIPAL, version.to_string());
+        let append = RecordAppend { drafts: vec![draft], ..RecordAppend::default() };
+        if let Err(error) = self.home.keep(append).await {
+            tracing::warn!(%error, %kind, "could not be recorded");
+        }
+    }
+
+    /// Wakes sessions that wait for something, or will.
+    fn take_up(self: &Arc<Hub>, waiting: &[WakingSession]) {
+        for row in waiting {
+            let Ok(id) = SessionId::parse(&row.session) else { continue };
+            self.directory.wakes.set(&id, row.wake);
+            // Of one that has only something planned, the schedules are counted and listed.
+            if row.open > 0 || row.wake.is_some() {
+                self.tell(id, InboxItem::Recover(self.running.recovering.token()));
+            }
+        }
+        self.running.recovering.close();
+    }
+
+    /// Hands work to a session that need not be in memory.
+    fn tell(self: &Arc<Hub>, id: SessionId, work: InboxItem) {
+        let hub = Arc::clone(self);
+        self.running.tasks.spawn(async move {
+            match hub.find(&id).await {
+                Ok(Some(held)) => held.post(work),
+                Ok(None) => {}
+                // Later, then: the wish is not lost.
+                Err(_) => hub.directory.wakes.set(&id, Some(hub.now() + 1000)),
+            }
+        });
+    }
+
+    /// Tells sessions that time passed: one timer for all of them.
+    async fn keep_time(self: Arc<Hub>, heartbeat: Option<Duration>) {
+        let mut next_beat = heartbeat.map(|every| Instant::now() + every);
+        loop {
+            let due = self
+                .directory
+                .wakes
+                .next()
+                .map_or(MAX_TIMER_SLEEP, |at| self.clock.until(at).min(MAX_TIMER_SLEEP));
+            let beat = next_beat
+                .map_or(MAX_TIMER_SLEEP, |at| at.saturating_duration_since(Instant::now()));
+            tokio::select! {
+                () = tokio::time::sleep(due.min(beat)) => {}
+                () = self.directory.wakes.changed() => {}
+                () = self.running.quit.cancelled() => return,
+            }
+            while let Some(id) = self.directory.wakes.take_due(self.now()) {
+                self.tell(id, InboxItem::Tick(TimerTick::Deadline));
+            }
+            if let (Some(every), Some(at)) = (heartbeat, next_beat)
+                && at <= Instant::now()
+            {
+                next_beat = Some(Instant::now() + every);
+                self.beat();
+            }
+        }
+    }
+
+    fn beat(self: &Arc<Hub>) {
+        let hub = Arc::clone(self);
+        self.running.tasks.spawn(async move {
+            let id = SessionId::parse(HEARTBEAT_SESSION).expect("letters are a name");
+            match hub.find(&id).await {
+                Ok(Some(held)) => held.post(InboxItem::Tick(TimerTick::Heartbeat)),
+                Ok(None) => {
+                    let held = hub.find_or_make(&id, &DAEMON_PRINCIPAL.into(), 0);
+                    held.post(InboxItem::Tick(TimerTick::Heartbeat));
+                }
+                Err(failure) => tracing::warn!(%failure, "a heartbeat was left out"),
+            }
+        });
+    }
+}
