@@ -56,6 +56,12 @@ const VERBS: &[TaskVerb] = &[
         run: tidy::run,
     },
     TaskVerb {
+        name: "limits",
+        summary: "write docs/limits-constants.md from the code",
+        help: tidy::limits::HELP,
+        run: tidy::limits::run,
+    },
+    TaskVerb {
         name: "jail",
         summary: "attempts to break out, programs over a stage, kills of a commit, a soak",
         help: jail::HELP,

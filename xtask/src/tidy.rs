@@ -2,6 +2,7 @@
 //! under `tidy/`; this one walks the tree and prints what they found. Looks only at files of the
 //! repository (tracked, or new and not ignored), and changes none.
 
+pub(crate) mod limits;
 mod links;
 mod mask;
 mod names;
@@ -24,7 +25,8 @@ Rust files:   a `//!` header; at most 600 lines a file and 60 a function, unless
               docs that begin with a noun or a verb.
 Text files:   no trailing blanks, no tabs, a newline at the end, no path of somebody's machine,
               every TODO with an owner: TODO(name).
-Markdown:     every relative link leads somewhere.
+Markdown:     every relative link leads somewhere, every limit that is named exists;
+              docs/limits-constants.md is what `cargo xtask limits` writes.
 Vectors:      every line parses, ids are unique and dense.";
 
 /// One thing that is not as it should be.
@@ -49,6 +51,7 @@ pub(crate) fn run(arguments: &[String], console: &VerbConsole) -> Result<()> {
     let files = files()?;
     let mut findings = Vec::new();
     let mut types = names::TypeNames::default();
+    let mut limits = limits::LimitTable::default();
     for path in &files {
         let bytes = std::fs::read(root().join(path))
             .with_context(|| format!("cannot read `{}`", path.display()))?;
@@ -57,10 +60,14 @@ pub(crate) fn run(arguments: &[String], console: &VerbConsole) -> Result<()> {
             check_file(path, text, &mut findings);
             if path.extension().is_some_and(|extension| extension == "rs") {
                 types.collect(path, text);
+                limits.collect(path, text);
+            } else if path.extension().is_some_and(|extension| extension == "md") {
+                limits.collect_page(path, text);
             }
         }
     }
     types.report(&mut findings);
+    limits.report(&mut findings);
     let vectors = vectors::check(root(), &files, &mut findings)?;
     for finding in &findings {
         let TidyFinding { path, line, what } = finding;

@@ -140,7 +140,7 @@ fn product_code(text: &str) -> &str {
     &text[..tests]
 }
 
-fn is_test_code(path: &Path) -> bool {
+pub(super) fn is_test_code(path: &Path) -> bool {
     let names: Vec<_> = path.iter().filter_map(|part| part.to_str()).collect();
     names.iter().any(|name| {
         ["tests", "examples", "benches", "fuzz", "tests.rs"].contains(name)
