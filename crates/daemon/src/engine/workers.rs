@@ -113,7 +113,7 @@ pub(in crate::engine) fn execute(
 }
 
 async fn act(hub: &Arc<Hub>, session: &Arc<LiveSessionSlot>, ordered: OrderJob) -> Outcome {
-    let (host, id, at) = (hub.home.host(), session.id.clone(), hub.now());
+    let (host, id, at) = (hub.home.host(), session.id.clone(), hub.home.now());
     let acting = tokio::task::spawn_blocking(move || {
         let mut note = |text: &str| {
             tracing::info!(target: "bridle::log", session = %id, "{}", one_line(text));

@@ -6,6 +6,7 @@
 //!
 //! long: the steps of one append stand together.
 
+use crate::engine::home::Home;
 use bridle_host::{CrashOutcome, Host};
 use bridle_loop::{
     ActuatorLocation, ActuatorRef, AnsweredBody, Effect, EffectId, Event, FinishBody, KeywordName,
@@ -88,6 +89,20 @@ pub(in crate::engine) struct BatchContext<'a> {
     pub(in crate::engine) plans: &'a ScheduleList,
     /// The present, in milliseconds since 1970.
     pub(in crate::engine) at: i64,
+}
+
+impl<'a> BatchContext<'a> {
+    /// The services of a home, now.
+    pub(in crate::engine) fn of(home: &'a Home) -> BatchContext<'a> {
+        BatchContext {
+            host: home.host_ref(),
+            actuators: home.actuators(),
+            guard: &home.guard,
+            sums: &home.sums,
+            plans: &home.plans,
+            at: home.now(),
+        }
+    }
 }
 
 /// An append in the making.
