@@ -22,7 +22,7 @@ impl RecordHistory {
         let Some(event) = self.source.record(cause)? else { return Ok(body) };
         let event = event.body.text().map_or(Value::Nil, record_body::value);
         Ok(match ProposalsBody::read(&event).payload(place) {
-            Some(payload) => read.with_payload(payload),
+            Some(payload) => read.with_payload(&payload),
             None => body,
         })
     }

@@ -143,12 +143,7 @@ impl Driven {
         self.feed(fixture, prompt(text));
         for (effect, _) in self.state.outstanding() {
             let payload = [("action", Value::keyword("message")), ("text", Value::str(text))];
-            let proposal = Proposal {
-                target: None,
-                payload: Value::plist(payload),
-                explanation: None,
-                then_think: false,
-            };
+            let proposal = Proposal::new(None, Value::plist(payload));
             let advice = ReflexAdvice { proposals: vec![proposal], ..ReflexAdvice::default() };
             self.feed(fixture, Event::Consulted { effect, advice });
         }

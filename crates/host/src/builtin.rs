@@ -142,6 +142,7 @@ pub(crate) fn advice(text: String) -> ReflexAdvice {
         payload,
         explanation: Some("a word that the daemon answers by itself".into()),
         then_think: false,
+        call: None,
     };
     ReflexAdvice { proposals: vec![proposal], ..ReflexAdvice::default() }
 }

@@ -197,6 +197,7 @@ fn no_rule(stimulus: ScriptStimulus<'_>) -> Result<Draft, ThinkerFault> {
             payload: message(format!("What I proposed was refused: {reason}")),
             explanation: Some("no rule of the script is about this refusal".into()),
             then_think: false,
+            call: None,
         }],
         (None, None) if BuiltinInput::of(stimulus.payload) == BuiltinInput::Nothing => Vec::new(),
         (None, None) => {
@@ -204,7 +205,7 @@ fn no_rule(stimulus: ScriptStimulus<'_>) -> Result<Draft, ThinkerFault> {
             return Err(fault(reason.to_owned()));
         }
     };
-    Ok(Draft { proposals })
+    Ok(Draft::of_calls(proposals))
 }
 
 fn fault(reason: String) -> ThinkerFault {
@@ -348,7 +349,7 @@ impl ScriptRule {
             DraftEnding::Propose(templates) => {
                 let propose = |template| self.proposal(template, &pieces, &mut filler);
                 let proposals = templates.iter().map(propose).collect::<Result<_, _>>()?;
-                Ok(Draft { proposals })
+                Ok(Draft::of_calls(proposals))
             }
         };
         Ok((pieces, ending))
@@ -373,6 +374,7 @@ impl ScriptRule {
             payload,
             explanation: Some(explanation.into()),
             then_think: template.then_think,
+            call: None,
         })
     }
 }

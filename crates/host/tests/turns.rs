@@ -378,8 +378,8 @@ impl Thinker for EchoThinker {
         let text = prompt.context.signal.payload.get("text").cloned().unwrap_or(Value::Nil);
         stream(TextDelta { text: text.as_str().unwrap_or_default().into() });
         let payload = Value::plist([("action", Value::keyword("message")), ("text", text)]);
-        let proposal = Proposal { target: None, payload, explanation: None, then_think: false };
-        Ok(Draft { proposals: vec![proposal] })
+        let proposal = Proposal::new(None, payload);
+        Ok(Draft::of_calls(vec![proposal]))
     }
 
     fn answers_prose(&self) -> bool {

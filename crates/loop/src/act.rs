@@ -20,64 +20,92 @@ use crate::effect::{
 };
 use crate::event::{ActuatorLocation, Outcome, Proposal, SignalKind, SignalSender, ThinkerFault};
 use crate::failed_turn;
-use crate::ids::{EffectId, TurnId};
+use crate::ids::{EffectId, Seq, TurnId};
 use crate::limits::SessionLimits;
 use crate::parked_turn;
 use crate::perceive;
 use crate::plist_codec::{FieldSink, PlistBuilder};
 use crate::policy;
 use crate::state::{
-    OutcomeListener, PendingAct, PlannedSchedule, RunningTurn, SessionState, TurnContinuation,
-    TurnStage,
+    OutcomeListener, OutcomeReturn, PendingAct, PlannedSchedule, RunningTurn, SessionState,
+    TurnContinuation, TurnStage,
 };
 use crate::think;
+use crate::thought::{self, CallEnd, CallSlot};
 use crate::value_size::weight;
 
 /// Schedules of one owner in all its sessions; one more fails. Counted where the daemon says how many
 /// there are elsewhere.
 pub const MAX_SCHEDULES_PER_PRINCIPAL: usize = 32;
 
+/// Weight of a payload in bytes from which a verdict names the proposal instead.
+const MIN_NAMED_PAYLOAD_BYTES: usize = 1 << 10;
+
 /// The largest payload of a schedule, in bytes: it is kept for as long as the schedule.
 const MAX_SCHEDULE_BYTES: usize = 64 << 10;
+
+/// Proposals of one event, to be judged in their order.
+#[derive(Default)]
+pub(crate) struct ProposalBatch {
+    /// The thought that they come from.
+    pub(crate) thought: Option<EffectId>,
+    /// Text for the asker, judged like a proposal to say it.
+    pub(crate) text: Box<str>,
+    pub(crate) proposals: Vec<Proposal>,
+}
+
+impl From<Vec<Proposal>> for ProposalBatch {
+    fn from(proposals: Vec<Proposal>) -> Self {
+        Self { proposals, ..Self::default() }
+    }
+}
+
+/// A proposal of a batch.
+struct BatchItem {
+    proposal: Proposal,
+    /// Place by which the record names it.
+    place: usize,
+    /// Call of a round that it is.
+    slot: Option<CallSlot>,
+    /// Whether more follows before the answer.
+    interim: bool,
+}
+
+impl ProposalBatch {
+    /// The text first, then the proposals in their order.
+    fn items(self) -> impl Iterator<Item = BatchItem> {
+        let Self { thought, text, proposals } = self;
+        let count = proposals.len();
+        let text = Some(text).filter(|text| !text.is_empty()).map(move |text| BatchItem {
+            proposal: Proposal::message(&text),
+            place: count,
+            slot: None,
+            interim: count > 0,
+        });
+        let calls = proposals.into_iter().enumerate().map(move |(place, proposal)| BatchItem {
+            proposal,
+            place,
+            slot: thought.map(|thought| CallSlot { thought, place }),
+            interim: false,
+        });
+        text.into_iter().chain(calls)
+    }
+}
 
 /// Judges proposals in their order and carries out what is allowed.
 pub(crate) fn carry(
     state: &mut SessionState,
     mut turn: RunningTurn,
     by: ProposalAuthor,
-    proposals: Vec<Proposal>,
+    mut batch: ProposalBatch,
     out: &mut Effects,
 ) {
     turn.stage = TurnStage::Acting;
     let before = turn.rejected.len();
-    let excess = proposals.len().saturating_sub(state.limits.proposals);
-    for (place, proposal) in proposals.into_iter().take(state.limits.proposals).enumerate() {
-        let then_think = proposal.then_think;
-        let JudgedProposal { mut decision, way } = decide::judge(state, &turn, by, proposal);
-        // Twice is enough for a long text: it stands where it was proposed, and in what is said.
-        let is_as_proposed = by != ProposalAuthor::Asker && decision.dropped.is_empty();
-        if is_as_proposed && matches!(&way, Ok(ProposalRoute::Do(order)) if said(order).is_some()) {
-            decision.proposal = Some(place);
-        }
-        state.decisions.push(decision.ruling.clone(), state.limits.decisions);
-        out.push(Effect::Decided(decision));
-        if way.is_ok() {
-            turn.allowed = turn.allowed.saturating_add(1);
-        }
-        match way {
-            Ok(ProposalRoute::Do(order)) => {
-                perform(
-                    state,
-                    &mut turn,
-                    DispatchedOrder { by, order, then_think, tell: Vec::new() },
-                    out,
-                );
-            }
-            Ok(ProposalRoute::Ask(intent)) => {
-                approve::ask(state, &mut turn, ApprovalSubmission { by, intent, then_think }, out);
-            }
-            Err(rejection) => turn.rejected.push(Arc::new(rejection)),
-        }
+    let excess = batch.proposals.split_off(batch.proposals.len().min(state.limits.proposals)).len();
+    let (looked_at, thought) = (batch.proposals.len(), batch.thought);
+    for item in batch.items() {
+        carry_one(state, &mut turn, by, item, out);
     }
     if excess > 0 {
         let reason = format!(
@@ -90,7 +118,12 @@ pub(crate) fn carry(
             code: RefusalCode::Refused,
             reason: reason.into(),
         };
-        turn.rejected.push(Arc::new(rejection));
+        let rejection = Arc::new(rejection);
+        for place in thought.iter().flat_map(|_| looked_at..looked_at + excess) {
+            let slot = thought.map(|thought| CallSlot { thought, place });
+            turn.end_call(slot.as_slice(), &CallEnd::Rejected(rejection.clone()));
+        }
+        turn.rejected.push(rejection);
     }
     if turn.rejected.len() > before {
         turn.tries = turn.tries.saturating_add(1);
@@ -99,6 +132,60 @@ pub(crate) fn carry(
         turn.next = if can_learn { TurnContinuation::ThinkAgain } else { TurnContinuation::Refuse };
     }
     settle(state, turn, out);
+}
+
+/// Judges a proposal and carries it out if it is allowed. A veto does not touch its siblings.
+fn carry_one(
+    state: &mut SessionState,
+    turn: &mut RunningTurn,
+    by: ProposalAuthor,
+    item: BatchItem,
+    out: &mut Effects,
+) {
+    let BatchItem { proposal, place, slot, interim } = item;
+    let back =
+        OutcomeReturn { then_think: proposal.wants_outcome(), slots: slot.into_iter().collect() };
+    let JudgedProposal { mut decision, way } = decide::judge(state, turn, by, proposal);
+    // A long text stands where it was proposed, and in what is said or done: the verdict names it.
+    let is_as_proposed = by != ProposalAuthor::Asker && decision.dropped.is_empty();
+    let is_said = matches!(&way, Ok(ProposalRoute::Do(order)) if said(order).is_some());
+    if is_as_proposed && (is_said || weight(&decision.payload) >= MIN_NAMED_PAYLOAD_BYTES) {
+        decision.proposal = Some(place);
+    }
+    state.decisions.push(decision.ruling.clone(), state.limits.decisions);
+    out.push(Effect::Decided(decision));
+    if way.is_ok() {
+        turn.allowed = turn.allowed.saturating_add(1);
+    }
+    match way {
+        Ok(ProposalRoute::Do(order)) if interim => say_part(state, turn, &order, out),
+        Ok(ProposalRoute::Do(order)) => {
+            perform(state, turn, DispatchedOrder { by, order, back, tell: Vec::new() }, out);
+        }
+        Ok(ProposalRoute::Ask(intent)) => {
+            approve::ask(state, turn, ApprovalSubmission { by, intent, back }, out);
+        }
+        Err(rejection) => {
+            let rejection = Arc::new(rejection);
+            turn.end_call(&back.slots, &CallEnd::Rejected(rejection.clone()));
+            turn.rejected.push(rejection);
+        }
+    }
+}
+
+/// Says what a thinker says beside its calls: a part of the turn, not its answer.
+fn say_part(state: &mut SessionState, turn: &mut RunningTurn, order: &Order, out: &mut Effects) {
+    let Some(text) = said(order) else { return };
+    turn.parts = turn.parts.saturating_add(1);
+    let payload = PlistBuilder::new()
+        .put("status", Value::keyword("partial"))
+        .put("action", Value::keyword("message"))
+        .put("text", text)
+        .put_number("turn", turn.id.0)
+        .put_number("part", turn.parts);
+    let to = turn.seq.map(|_| addressee(&turn.signal));
+    let seq = state.take_seq();
+    out.push(Effect::Say(Utterance { seq, answers: None, to, payload: payload.done() }));
 }
 
 /// Takes the outcome of an act.
@@ -110,8 +197,8 @@ pub(crate) fn acted(
 ) {
     let Some(pending) = state.acts.remove(&effect) else { return };
     // Its own place in the stream, also when its turn is over and nobody waits for it.
-    state.take_seq();
-    ended(state, &pending, outcome, out);
+    let seq = state.take_seq();
+    ended(state, &pending, outcome, Some(seq), out);
     resume(state, out);
 }
 
@@ -245,7 +332,7 @@ pub(crate) fn settle(state: &mut SessionState, mut turn: RunningTurn, out: &mut 
 pub(crate) struct DispatchedOrder {
     pub(crate) by: ProposalAuthor,
     pub(crate) order: Order,
-    pub(crate) then_think: bool,
+    pub(crate) back: OutcomeReturn,
     /// Listeners to the outcome beside the turn.
     pub(crate) tell: Vec<OutcomeListener>,
 }
@@ -262,9 +349,10 @@ pub(crate) fn perform(
         turn.said.push(text.into());
         if !job.tell.is_empty() {
             let deed = deed(&job.order, told(text));
-            tell_all(state, &job.tell, &deed, job.then_think, out);
+            tell_all(state, &job.tell, &deed, &job.back, out);
         }
-        if job.then_think {
+        turn.end_call(&job.back.slots, &CallEnd::Said);
+        if job.back.then_think {
             turn.think_deeper();
         }
         return;
@@ -273,8 +361,8 @@ pub(crate) fn perform(
         return send(state, turn.id, &turn.signal.from, job, out);
     };
     let deed = deed(&job.order, outcome);
-    tell_all(state, &job.tell, &deed, job.then_think, out);
-    note(turn, deed, job.then_think, &state.limits);
+    tell_all(state, &job.tell, &deed, &job.back, out);
+    note(turn, deed, &job.back, &state.limits);
 }
 
 /// Ends an approved act for which no turn waits any more.
@@ -289,7 +377,7 @@ pub(crate) fn perform_alone(
         return send(state, question.turn, &question.asker, job, out);
     };
     let deed = deed(&job.order, outcome);
-    tell_all(state, &job.tell, &deed, job.then_think, out);
+    tell_all(state, &job.tell, &deed, &job.back, out);
 }
 
 /// Says the outcome of something that was approved to all who do not wait for it.
@@ -297,7 +385,7 @@ pub(crate) fn tell_all(
     state: &mut SessionState,
     told: &[OutcomeListener],
     deed: &Deed,
-    then_think: bool,
+    back: &OutcomeReturn,
     out: &mut Effects,
 ) {
     for told in told {
@@ -305,7 +393,7 @@ pub(crate) fn tell_all(
     }
     // All of them want the outcome of the same question.
     if let Some(told) = told.first() {
-        parked_turn::note(state, told.approval, deed, then_think);
+        parked_turn::note(state, told.approval, deed, back);
     }
 }
 
@@ -350,7 +438,7 @@ fn told(text: &str) -> Outcome {
 }
 
 fn deed(order: &Order, outcome: Outcome) -> Deed {
-    Deed { target: order.target().clone(), action: order.action().name(), outcome }
+    Deed::of(order.target(), order.action().name(), outcome)
 }
 
 /// Sends an order out and awaits its outcome.
@@ -361,12 +449,12 @@ fn send(
     job: DispatchedOrder,
     out: &mut Effects,
 ) {
-    let DispatchedOrder { by, order, then_think, tell } = job;
+    let DispatchedOrder { by, order, back, tell } = job;
     let id = state.take_effect();
     let seq = state.take_seq();
     let deadline = state.now.after(state.limits.request_deadline_ms);
     let (asker, kept) = (asker.clone(), order.clone());
-    let pending = PendingAct { turn, seq, by, asker, order: kept, deadline, then_think, tell };
+    let pending = PendingAct { turn, seq, by, asker, order: kept, deadline, back, tell };
     state.acts.insert(id, pending);
     out.push(Effect::Act { id, seq, turn, order, deadline });
 }
@@ -416,37 +504,55 @@ fn plan(state: &mut SessionState, schedule: &ScheduleRequest) -> Outcome {
 fn end(state: &mut SessionState, id: EffectId, outcome: Outcome, out: &mut Effects) {
     let Some(pending) = state.acts.remove(&id) else { return };
     out.push(Effect::Settled { id, seq: state.take_seq(), outcome: outcome.clone() });
-    ended(state, &pending, outcome, out);
+    ended(state, &pending, outcome, None, out);
 }
 
-/// Tells all who want to know how an act ended; its turn, if it still runs, goes on elsewhere.
-fn ended(state: &mut SessionState, pending: &PendingAct, outcome: Outcome, out: &mut Effects) {
+/// Tells all who want to know how an act ended; its turn, if it still runs, goes on elsewhere. `seq` is the
+/// number under which the record has the outcome, if somebody reported it.
+fn ended(
+    state: &mut SessionState,
+    pending: &PendingAct,
+    outcome: Outcome,
+    seq: Option<Seq>,
+    out: &mut Effects,
+) {
     if outcome == Outcome::UnknownOutcome {
         approve::ask_again(state, pending, out);
     }
-    let deed = deed(&pending.order, outcome);
-    tell_all(state, &pending.tell, &deed, pending.then_think, out);
+    let mut deed = deed(&pending.order, outcome);
+    deed.store(seq, &state.limits);
+    tell_all(state, &pending.tell, &deed, &pending.back, out);
     if let Some(mut turn) = state.turn.take_if(|turn| turn.id == pending.turn) {
-        note(&mut turn, deed, pending.then_think, &state.limits);
+        note(&mut turn, deed, &pending.back, &state.limits);
         state.turn = Some(turn);
     }
 }
 
 /// Notes how an act of the turn ended.
-pub(crate) fn note(turn: &mut RunningTurn, deed: Deed, then_think: bool, limits: &SessionLimits) {
+pub(crate) fn note(
+    turn: &mut RunningTurn,
+    deed: Deed,
+    back: &OutcomeReturn,
+    limits: &SessionLimits,
+) {
     let outcome = match deed.outcome {
-        // A request's result goes to its asker whole and is gone; a thinker's stays in the state.
+        // A request's result goes to its asker whole and is gone; a thinker's stays in the state, or at
+        // least its place in the record.
         Outcome::Done(result) if turn.signal.kind != SignalKind::Request => {
             let bytes = weight(&result);
             let too_large = || PlistBuilder::new().put_number("too-large", bytes).done();
-            Outcome::Done(if bytes > limits.payload { too_large() } else { result })
+            Outcome::Done(match deed.stored {
+                _ if bytes > limits.payload => too_large(),
+                Some(_) => thought::excerpt(&result),
+                None => result,
+            })
         }
         Outcome::Denied(reason) => Outcome::Denied(cut(&reason, limits.history_text).into()),
         Outcome::Failed(reason) => Outcome::Failed(cut(&reason, limits.history_text).into()),
         other => other,
     };
-    turn.results.push(Arc::new(Deed { outcome, ..deed }));
-    if then_think {
+    turn.end_with(Deed { outcome, ..deed }, back);
+    if back.then_think {
         turn.think_deeper();
     }
 }

@@ -22,8 +22,8 @@ use crate::parked_turn;
 use crate::plist_codec::{FieldSink, PlistBuilder};
 use crate::policy::PolicyVerdict;
 use crate::state::{
-    ApprovalResolution, OpenApproval, OutcomeListener, PendingAct, ResolvedApproval, RunningTurn,
-    SessionState,
+    ApprovalResolution, OpenApproval, OutcomeListener, OutcomeReturn, PendingAct, ResolvedApproval,
+    RunningTurn, SessionState,
 };
 
 /// Most ended questions that are remembered: those who answer later are told how it ended.
@@ -39,7 +39,7 @@ pub(crate) fn ask(
     asked: ApprovalSubmission,
     out: &mut Effects,
 ) {
-    let ApprovalSubmission { by, intent, then_think } = asked;
+    let ApprovalSubmission { by, intent, back } = asked;
     let asker = &turn.signal.from;
     let same = state.questions.iter().find(|(_, open)| open.is_about(&intent, by, asker));
     let id = match same {
@@ -47,7 +47,7 @@ pub(crate) fn ask(
         None => open(state, turn, by, intent, out),
     };
     let Some(open) = state.questions.get_mut(&id) else { return };
-    open.then_think |= then_think;
+    open.back.join(back);
     if turn.signal.patient {
         if !open.turns.contains(&turn.id) {
             open.turns.push(turn.id);
@@ -67,7 +67,7 @@ pub(crate) fn ask(
 pub(crate) struct ApprovalSubmission {
     pub(crate) by: ProposalAuthor,
     pub(crate) intent: ApprovalIntent,
-    pub(crate) then_think: bool,
+    pub(crate) back: OutcomeReturn,
 }
 
 /// Takes an answer.
@@ -175,8 +175,13 @@ fn put(state: &mut SessionState, mut question: ApprovalRequest, out: &mut Effect
     question.who = who(state, &question);
     let question = Arc::new(question);
     out.push(Effect::Ask { id, seq, question: question.clone() });
-    let open =
-        OpenApproval { seq, question, turns: Vec::new(), then_think: false, tell: Vec::new() };
+    let open = OpenApproval {
+        seq,
+        question,
+        turns: Vec::new(),
+        back: OutcomeReturn::default(),
+        tell: Vec::new(),
+    };
     state.questions.insert(id, open);
     id
 }
@@ -235,6 +240,7 @@ fn admit(
     let ruling = Arc::new(RememberedRuling {
         turn: question.turn,
         by: ProposalAuthor::Asker,
+        model: None,
         target: Some(question.intent.target().clone()),
         action: Some(KeywordName::new("approve")),
         rule: DecisionRule::Policy,
@@ -304,7 +310,7 @@ fn follow(
         Err(reason) => return end(state, id, &open, &Outcome::Denied(reason), out),
     };
     let tell = open.tell.into_iter().map(|to| OutcomeListener { approval: id, to }).collect();
-    let job = DispatchedOrder { by: open.question.by, order, then_think: open.then_think, tell };
+    let job = DispatchedOrder { by: open.question.by, order, back: open.back, tell };
     match state.turn.take_if(|turn| open.turns.contains(&turn.id)) {
         Some(mut turn) => {
             act::perform(state, &mut turn, job, out);
@@ -342,15 +348,11 @@ fn end(
 ) {
     out.push(Effect::Settled { id, seq: state.take_seq(), outcome: outcome.clone() });
     let intent = &open.question.intent;
-    let deed = Deed {
-        target: intent.target().clone(),
-        action: intent.action().name(),
-        outcome: outcome.clone(),
-    };
+    let deed = Deed::of(intent.target(), intent.action().name(), outcome.clone());
     let tell = open.tell.iter().map(|to| OutcomeListener { approval: id, to: to.clone() });
-    act::tell_all(state, &tell.collect::<Vec<_>>(), &deed, open.then_think, out);
+    act::tell_all(state, &tell.collect::<Vec<_>>(), &deed, &open.back, out);
     let Some(mut turn) = state.turn.take_if(|turn| open.turns.contains(&turn.id)) else { return };
-    act::note(&mut turn, deed, open.then_think, &state.limits);
+    act::note(&mut turn, deed, &open.back, &state.limits);
     state.turn = Some(turn);
 }
 

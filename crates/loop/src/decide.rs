@@ -92,8 +92,18 @@ pub(crate) fn judge(
     });
     let rule = checked.last().map_or(DecisionRule::Policy, |last| last.rule);
     let payload = if rule == DecisionRule::Size { Arc::new(Value::Nil) } else { payload };
-    let ruling =
-        RememberedRuling { turn: turn.id, by, target, action, rule, policies, verdict, reason };
+    let model = turn.model().filter(|_| by == ProposalAuthor::Thinker).cloned();
+    let ruling = RememberedRuling {
+        turn: turn.id,
+        by,
+        model,
+        target,
+        action,
+        rule,
+        policies,
+        verdict,
+        reason,
+    };
     let ruling = Arc::new(ruling);
     let explanation = proposal.explanation;
     let proposal = None;
@@ -128,6 +138,7 @@ pub(crate) fn judge_approved(
     let ruling = RememberedRuling {
         turn: question.turn,
         by: question.by,
+        model: None,
         target: Some(target.clone()),
         action: Some(action.name()),
         rule: DecisionRule::Approval,
@@ -173,6 +184,7 @@ pub(crate) fn judge_thought(state: &SessionState, turn: &RunningTurn) -> Result<
     let ruling = RememberedRuling {
         turn: turn.id,
         by: ProposalAuthor::Asker,
+        model: None,
         target: None,
         action: Some(KeywordName::of_word("think")),
         rule: DecisionRule::Policy,

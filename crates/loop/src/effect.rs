@@ -12,9 +12,13 @@ use bridle_sexp::Value;
 
 use crate::decide::{ApprovalIntent, Order};
 use crate::event::{ActuatorRef, Outcome, Signal, SignalSender};
-use crate::ids::{EffectId, KeywordName, Seq, SessionId, TurnId, UnixMillis};
+use crate::ids::{CallId, EffectId, KeywordName, Seq, SessionId, TurnId, UnixMillis};
+use crate::limits::SessionLimits;
 use crate::policy::PolicyFacts;
+use crate::privacy::Privacy;
 use crate::state::SharedHistory;
+use crate::thought::{ModelRef, ResultReference, ThoughtRound};
+use crate::value_size::weight;
 
 pub use body::{DecidedBody, FinishBody, IntentBody, OutcomeBody, PromptBody, SayBody, SharedText};
 
@@ -117,8 +121,12 @@ pub struct ThinkerPrompt {
     pub tries: u32,
     /// Vetoed proposals, oldest first.
     pub rejected: Vec<Arc<ProposalRejection>>,
-    /// Acts and their outcomes, oldest first.
+    /// Acts and their outcomes, oldest first; of long ago, only how they ended.
     pub results: Vec<Arc<Deed>>,
+    /// Drafts of this turn and what became of their calls, oldest first.
+    pub rounds: Vec<Arc<ThoughtRound>>,
+    /// Drafts before those, which the record alone has.
+    pub forgotten: u64,
 }
 
 /// A question and its answer, cut to the limit.
@@ -150,8 +158,16 @@ pub struct Deed {
     pub target: KeywordName,
     /// Action that was carried out.
     pub action: KeywordName,
-    /// Outcome of it.
+    /// Outcome of it; of a large result the short values, where `stored` names the rest.
     pub outcome: Outcome,
+    /// Name of the call that it answers.
+    pub call: Option<CallId>,
+    /// Payload that was carried out.
+    pub arguments: Arc<Value>,
+    /// Place of a result that is too large to be kept.
+    pub stored: Option<ResultReference>,
+    /// Label of the result.
+    pub privacy: Privacy,
 }
 
 /// Question of the guard about an action that needs a yes.
@@ -200,6 +216,8 @@ pub struct RememberedRuling {
     pub turn: TurnId,
     /// Author of the proposal.
     pub by: ProposalAuthor,
+    /// Model that proposed it, if it has a name.
+    pub model: Option<Arc<ModelRef>>,
     /// Target; `asker` for what is said to the one who asked.
     pub target: Option<KeywordName>,
     /// The action.
@@ -212,6 +230,36 @@ pub struct RememberedRuling {
     pub verdict: Verdict,
     /// Reason, for people.
     pub reason: Box<str>,
+}
+
+impl Deed {
+    /// An act that answers no call.
+    pub(crate) fn of(target: &KeywordName, action: KeywordName, outcome: Outcome) -> Self {
+        let (target, arguments) = (target.clone(), Arc::new(Value::Nil));
+        let (call, stored, privacy) = (None, None, Privacy::default());
+        Self { target, action, outcome, call, arguments, stored, privacy }
+    }
+
+    /// Notes where the record has the result, if it is too large to be kept.
+    pub(crate) fn store(&mut self, seq: Option<Seq>, limits: &SessionLimits) {
+        let (Some(seq), Outcome::Done(result)) = (seq, &self.outcome) else { return };
+        let bytes = weight(result);
+        if bytes <= limits.payload {
+            self.stored = ResultReference::of(seq, result, bytes);
+        }
+    }
+
+    /// The deed as it is kept of long ago: how it ended, and what a failed turn has to name.
+    pub(crate) fn brief(&self) -> Self {
+        let outcome = match &self.outcome {
+            Outcome::Done(result) => Outcome::Done(match result.get("files") {
+                Some(files) => Value::plist([("files", files.clone())]),
+                None => Value::Nil,
+            }),
+            other => other.clone(),
+        };
+        Self::of(&self.target, self.action.clone(), outcome)
+    }
 }
 
 impl RememberedRuling {

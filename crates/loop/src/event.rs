@@ -11,9 +11,10 @@ use std::sync::Arc;
 use bridle_sexp::Value;
 
 use crate::hash::{ActionHash, PolicyHash};
-use crate::ids::{EffectId, KeywordName, Seq, SessionId, TurnId};
+use crate::ids::{CallId, EffectId, KeywordName, Seq, SessionId, TurnId};
 use crate::limits::SessionLimits;
 use crate::policy::{GuardPolicies, InstalledPolicies};
+use crate::thought::{DraftStop, ModelRef, OpaqueText, TokenUsage};
 
 pub use body::{
     AnsweredBody, CancelledBody, PolicySourceBody, ProposalsBody, SignalBody, WithdrawnBody,
@@ -229,8 +230,18 @@ pub struct ReflexAdvice {
 /// Answer of a thinker to a prompt.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Draft {
-    /// Proposals, in order; none ends the turn.
-    pub proposals: Vec<Proposal>,
+    /// Text for the asker: the answer if there are no calls, else said while they run.
+    pub text: Box<str>,
+    /// Calls, in order; no text and no calls end the turn. Judged one by one, carried out side by side.
+    pub calls: Vec<Proposal>,
+    /// Model that made it; `None` for a thinker that has no name.
+    pub model: Option<ModelRef>,
+    /// Cost.
+    pub usage: Option<TokenUsage>,
+    /// Reason why it ends where it does.
+    pub stop: DraftStop,
+    /// State of its provider, for the next prompt of the turn.
+    pub opaque: Option<OpaqueText>,
 }
 
 /// Reason why a thinker has no draft.
@@ -251,8 +262,10 @@ pub struct Proposal {
     pub payload: Value,
     /// Explanation, for people.
     pub explanation: Option<Box<str>>,
-    /// Whether the outcome goes back to think.
+    /// Whether the outcome goes back to think. Always so for one with a name.
     pub then_think: bool,
+    /// Name of the call, if its thinker wants to know the outcome under one.
+    pub call: Option<CallId>,
 }
 
 /// End of an act.
@@ -279,6 +292,36 @@ pub enum TimerTick {
     Deadline,
     /// The regular beat.
     Heartbeat,
+}
+
+impl Draft {
+    /// A draft of calls alone, by a thinker without a name.
+    pub fn of_calls(calls: Vec<Proposal>) -> Self {
+        Self { calls, ..Self::default() }
+    }
+
+    /// A draft of text alone, by a thinker without a name.
+    pub fn of_text(text: impl Into<Box<str>>) -> Self {
+        Self { text: text.into(), ..Self::default() }
+    }
+}
+
+impl Proposal {
+    /// A wish without a name, an explanation or a second thought.
+    pub fn new(target: Option<KeywordName>, payload: Value) -> Self {
+        Self { target, payload, explanation: None, then_think: false, call: None }
+    }
+
+    /// A message to the asker.
+    pub fn message(text: &str) -> Self {
+        let action = ("action", Value::keyword("message"));
+        Self::new(None, Value::plist([action, ("text", Value::str(text))]))
+    }
+
+    /// Whether the outcome goes back to think: it was asked for, or it has a name to be answered by.
+    pub(crate) fn wants_outcome(&self) -> bool {
+        self.then_think || self.call.is_some()
+    }
 }
 
 impl SignalSender {

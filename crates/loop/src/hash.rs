@@ -129,3 +129,8 @@ hash! {
     /// The hash of the text of a set of policies.
     PolicyHash
 }
+
+hash! {
+    /// The hash of a recorded text, such as a result that the State names by its number.
+    TextDigest
+}

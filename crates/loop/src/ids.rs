@@ -147,6 +147,25 @@ pub struct TurnId(pub u64);
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct EffectId(pub u64);
 
+/// Name of a call, as its thinker gave it: the outcome goes back under the same name.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct CallId(Box<str>);
+
+/// The longest name of a call, in bytes; a longer one is cut.
+const MAX_CALL_ID_BYTES: usize = 256;
+
+impl CallId {
+    /// Takes a name; of one that is too long, the beginning.
+    pub fn new(name: &str) -> Self {
+        Self(name[..name.floor_char_boundary(MAX_CALL_ID_BYTES)].into())
+    }
+
+    /// The name.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
 /// Milliseconds since the beginning of 1970.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct UnixMillis(pub i64);

@@ -11,6 +11,7 @@
 //! - `event`, `effect`: all that goes in and all that comes out
 //! - `action`: what can be asked of an actuator, and what it touches
 //! - `policy`: what may be done; `budget`, `hash`: what policies count, what approvals are bound to
+//! - `privacy`, `thought`: labels of texts; what thinkers say, and what became of it
 //! - `state`: what a session remembers
 //! - `step`: the dispatch, and the four stages in their order: `perceive`, `think`, `decide`, `act`;
 //!   `approve` keeps what needs a yes until somebody answers, `parked_turn` a turn that waits for its
@@ -23,6 +24,7 @@ mod ids;
 mod sensor;
 
 mod limits;
+mod privacy;
 
 mod effect;
 mod event;
@@ -44,6 +46,7 @@ mod parked_turn;
 mod perceive;
 mod step;
 mod think;
+mod thought;
 
 mod plist_codec;
 mod value_size;
@@ -68,8 +71,10 @@ pub use event::{
     ProposalsBody, ReflexAdvice, SessionStart, Signal, SignalBody, SignalKind, SignalSender,
     ThinkerFault, TimerTick, WithdrawalReason, WithdrawnBody,
 };
-pub use hash::{ActionHash, PolicyHash};
-pub use ids::{EffectId, InvalidSessionName, KeywordName, Seq, SessionId, TurnId, UnixMillis};
+pub use hash::{ActionHash, PolicyHash, TextDigest};
+pub use ids::{
+    CallId, EffectId, InvalidSessionName, KeywordName, Seq, SessionId, TurnId, UnixMillis,
+};
 pub use limits::SessionLimits;
 pub use plist_codec::{UnreadableValue, reader};
 pub use policy::{
@@ -77,9 +82,13 @@ pub use policy::{
     InvalidPolicies, JUDGE_STACK_BYTES, LOADER_STACK_BYTES, PolicyEntry, PolicyFacts, PolicyFault,
     PolicyFinding, PolicyRehearsal, PolicyVerdict, RecordedJudgment, SessionAccess, VisitedSession,
 };
+pub use privacy::Privacy;
 pub use record_kind::{
     CompactedBody, MarkBody, PolicyBody, PolicyRefusedBody, RecordClass, RecordKind, StartedBody,
 };
 pub use sensor::SensorClass;
 pub use state::{HashedEntry, ScheduleFact, SessionState, SharedHistory};
 pub use step::step;
+pub use thought::{
+    CallEnd, DraftStop, ModelRef, OpaqueText, ResultReference, RoundCall, ThoughtRound, TokenUsage,
+};

@@ -15,7 +15,7 @@ use crate::effect::{Addressee, Deed, Effects, RefusalCode};
 use crate::event::{Signal, SignalKind, WithdrawalReason};
 use crate::ids::{EffectId, Seq, TurnId, UnixMillis};
 use crate::perceive;
-use crate::state::{QueuedSignal, RunningTurn, SessionState, TurnContinuation};
+use crate::state::{OutcomeReturn, QueuedSignal, RunningTurn, SessionState, TurnContinuation};
 use crate::think;
 use crate::value_size::weight;
 
@@ -70,11 +70,16 @@ pub(crate) fn expire(state: &mut SessionState) {
 }
 
 /// Notes the outcome of something that was asked for in the turns that wanted it.
-pub(crate) fn note(state: &mut SessionState, approval: EffectId, deed: &Deed, then_think: bool) {
+pub(crate) fn note(
+    state: &mut SessionState,
+    approval: EffectId,
+    deed: &Deed,
+    back: &OutcomeReturn,
+) {
     let SessionState { parked, limits, .. } = state;
     let wanted = parked.values_mut().filter(|kept| kept.turn.pending.contains(&approval));
     for kept in wanted {
-        act::note(&mut kept.turn, deed.clone(), then_think, limits);
+        act::note(&mut kept.turn, deed.clone(), back, limits);
     }
 }
 

@@ -20,14 +20,21 @@ use crate::effect::{
     Addressee, ApprovalRequest, Deed, Effect, PastExchange, ProposalAuthor, ProposalRejection,
     RememberedRuling, SignalContext, ThinkerPrompt,
 };
-use crate::event::{ActuatorRef, Event, PrincipalUsage, Signal, SignalSender};
+use crate::event::{ActuatorRef, Draft, Event, PrincipalUsage, Signal, SignalSender};
 use crate::hash::PolicyHash;
 use crate::ids::{EffectId, Seq, SessionId, TurnId, UnixMillis};
 use crate::limits::SessionLimits;
 use crate::parked_turn::ParkedTurn;
 use crate::perceive;
 use crate::policy::{GuardPolicies, InstalledPolicies, PolicyFinding, SessionAccess};
+use crate::thought::{CallEnd, CallSlot, ModelRef, ThoughtRound};
 use crate::value_size::weight;
+
+/// Deeds of a turn that are kept with their results; of older ones only how they ended.
+const MAX_WHOLE_DEEDS: usize = 16;
+
+/// Weight in bytes of the finished rounds of a turn that are kept.
+const MAX_KEPT_ROUNDS_BYTES: usize = 48 << 10;
 
 /// The state of one session.
 #[derive(Clone, Debug, PartialEq)]
@@ -111,9 +118,26 @@ pub(crate) struct PendingAct {
     pub(crate) asker: SignalSender,
     pub(crate) order: Order,
     pub(crate) deadline: UnixMillis,
-    pub(crate) then_think: bool,
+    pub(crate) back: OutcomeReturn,
     /// Listeners to the outcome beside the turn: they got their answers while it was asked for.
     pub(crate) tell: Vec<OutcomeListener>,
+}
+
+/// The way of an outcome back into its turn.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct OutcomeReturn {
+    /// Whether the outcome goes back to think.
+    pub(crate) then_think: bool,
+    /// Calls that it answers: the same may be called twice, and is asked for once.
+    pub(crate) slots: Vec<CallSlot>,
+}
+
+impl OutcomeReturn {
+    /// Adds the wishes of somebody who wants the same.
+    pub(crate) fn join(&mut self, other: Self) {
+        self.then_think |= other.then_think;
+        self.slots.extend(other.slots);
+    }
 }
 
 /// Listener to the outcome of something that was approved; without an addressee, all are told.
@@ -130,8 +154,7 @@ pub(crate) struct OpenApproval {
     pub(crate) question: Arc<ApprovalRequest>,
     /// Turns that wait for the answer; they do the same, so it is asked once and done once.
     pub(crate) turns: Vec<TurnId>,
-    /// Whether the outcome goes back to think.
-    pub(crate) then_think: bool,
+    pub(crate) back: OutcomeReturn,
     /// Askers that do not wait, and are told the outcome.
     pub(crate) tell: Vec<Option<Addressee>>,
 }
@@ -213,6 +236,12 @@ pub(crate) struct RunningTurn {
     pub(crate) said: Vec<Box<str>>,
     pub(crate) rejected: Vec<Arc<ProposalRejection>>,
     pub(crate) results: Vec<Arc<Deed>>,
+    /// Drafts and what became of their calls, as far as they fit.
+    pub(crate) rounds: Vec<Arc<ThoughtRound>>,
+    /// Rounds before those.
+    pub(crate) forgotten: u64,
+    /// Texts that were said before the answer.
+    pub(crate) parts: u64,
 }
 
 /// Event that a turn waits for.
@@ -258,6 +287,57 @@ impl RunningTurn {
             said: Vec::new(),
             rejected: Vec::new(),
             results: Vec::new(),
+            rounds: Vec::new(),
+            forgotten: 0,
+            parts: 0,
+        }
+    }
+
+    /// Model of the last draft.
+    pub(crate) fn model(&self) -> Option<&Arc<ModelRef>> {
+        self.rounds.last()?.model.as_ref()
+    }
+
+    /// Begins the round of a draft. Older rounds give way when they are too large together: the record has
+    /// them.
+    pub(crate) fn begin_round(&mut self, thought: EffectId, draft: &Draft) {
+        let mut bytes = 0_usize;
+        let fits = |round: &&Arc<ThoughtRound>| {
+            bytes = bytes.saturating_add(round.weight());
+            bytes <= MAX_KEPT_ROUNDS_BYTES
+        };
+        let kept = self.rounds.iter().rev().take_while(fits).count();
+        let gone = self.rounds.len() - kept;
+        self.rounds.drain(..gone);
+        self.forgotten = self.forgotten.saturating_add(gone as u64);
+        self.rounds.push(Arc::new(ThoughtRound::of(thought, draft)));
+    }
+
+    /// Notes the end of calls in their rounds.
+    pub(crate) fn end_call(&mut self, slots: &[CallSlot], end: &CallEnd) {
+        for slot in slots {
+            let mut rounds = self.rounds.iter_mut().rev();
+            let Some(round) = rounds.find(|round| round.thought == slot.thought) else { continue };
+            let Some(call) = Arc::make_mut(round).calls.get_mut(slot.place) else { continue };
+            call.end = match end {
+                CallEnd::Deed(deed) => CallEnd::Deed(Arc::new(Deed {
+                    call: call.call.clone(),
+                    arguments: call.arguments.clone(),
+                    ..Deed::clone(deed)
+                })),
+                other => other.clone(),
+            };
+        }
+    }
+
+    /// Notes how an act of the turn ended.
+    pub(crate) fn end_with(&mut self, deed: Deed, back: &OutcomeReturn) {
+        let deed = Arc::new(deed);
+        self.end_call(&back.slots, &CallEnd::Deed(deed.clone()));
+        self.results.push(deed);
+        let older = self.results.len().checked_sub(MAX_WHOLE_DEEDS + 1);
+        if let Some(older) = older.and_then(|place| self.results.get_mut(place)) {
+            *older = Arc::new(older.brief());
         }
     }
 
@@ -530,6 +610,8 @@ impl SessionState {
             tries: turn.tries,
             rejected: turn.rejected.clone(),
             results: turn.results.clone(),
+            rounds: turn.rounds.clone(),
+            forgotten: turn.forgotten,
         }
     }
 }

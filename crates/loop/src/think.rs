@@ -4,7 +4,7 @@
 //! vetoes go back to be thought about. A thinker only ever proposes; what it says goes to `act`,
 //! which asks `decide`.
 
-use crate::act;
+use crate::act::{self, ProposalBatch};
 use crate::approve;
 use crate::decide;
 use crate::effect::{Effect, Effects, ProposalAuthor, RefusalCode};
@@ -21,13 +21,8 @@ pub(crate) fn begin(state: &mut SessionState, waiting: QueuedSignal, out: &mut E
     state.turns = state.turns.saturating_add(1);
     let turn = RunningTurn::new(TurnId(state.turns), waiting, state.now);
     if turn.signal.kind == SignalKind::Request {
-        let asked = Proposal {
-            target: turn.signal.target.clone(),
-            payload: turn.signal.payload.clone(),
-            explanation: None,
-            then_think: false,
-        };
-        return act::carry(state, turn, ProposalAuthor::Asker, vec![asked], out);
+        let asked = Proposal::new(turn.signal.target.clone(), turn.signal.payload.clone());
+        return act::carry(state, turn, ProposalAuthor::Asker, vec![asked].into(), out);
     }
     consult(state, turn, out);
 }
@@ -54,7 +49,7 @@ pub(crate) fn consulted(
         if advice.think && !is_after { TurnContinuation::Think } else { TurnContinuation::Answer };
     let by =
         if advice.standing && is_after { ProposalAuthor::Asker } else { ProposalAuthor::Reflex };
-    act::carry(state, turn, by, advice.proposals, out);
+    act::carry(state, turn, by, advice.proposals.into(), out);
 }
 
 /// Takes a thinker's draft.
@@ -68,7 +63,10 @@ pub(crate) fn drafted(
     match draft {
         Ok(draft) => {
             turn.next = TurnContinuation::Answer;
-            act::carry(state, turn, ProposalAuthor::Thinker, draft.proposals, out);
+            turn.begin_round(effect, &draft);
+            let Draft { text, calls, .. } = draft;
+            let batch = ProposalBatch { thought: Some(effect), text, proposals: calls };
+            act::carry(state, turn, ProposalAuthor::Thinker, batch, out);
         }
         // What was done before stays done: a fault here says nothing about it.
         Err(fault) => act::fail(state, &turn, &fault, out),

@@ -297,12 +297,7 @@ impl Life {
                 let Some(Effect::Consult { id, .. }) = effects.first() else {
                     panic!("{effects:?}")
                 };
-                let proposal = Proposal {
-                    target: Some(KeywordName::new(target)),
-                    payload: value(payload),
-                    explanation: None,
-                    then_think: false,
-                };
+                let proposal = Proposal::new(Some(KeywordName::new(target)), value(payload));
                 if by == By::Reflex {
                     let advice =
                         ReflexAdvice { proposals: vec![proposal], ..ReflexAdvice::default() };
@@ -311,7 +306,7 @@ impl Life {
                 let advice = ReflexAdvice { think: true, ..ReflexAdvice::default() };
                 let effects = self.feed(Event::Consulted { effect: *id, advice });
                 let Some(Effect::Think { id, .. }) = effects.first() else { panic!("{effects:?}") };
-                let draft = Ok(Draft { proposals: vec![proposal] });
+                let draft = Ok(Draft::of_calls(vec![proposal]));
                 self.feed(Event::Drafted { effect: *id, draft })
             }
         }

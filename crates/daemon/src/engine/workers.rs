@@ -76,7 +76,7 @@ async fn draft(
         };
         let mut draft = host.think(&prompt, &mut show, &cancel)?;
         let readers = Principal::readership(&prompt.context.signal.from, &session.owner);
-        host.prepare(&mut draft.proposals, readers);
+        host.prepare(&mut draft.calls, readers);
         Ok(draft)
     });
     match thinking.await {

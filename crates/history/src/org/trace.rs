@@ -10,6 +10,7 @@ use bridle_loop::{
 use bridle_record::{Record, RecordNumber};
 use bridle_sexp::Value;
 use bridle_wire::time::rfc3339;
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 
 use super::super::record_body;
@@ -184,7 +185,7 @@ impl SessionTrace {
         }
         let payloads = value.map(ProposalsBody::read).into_iter();
         let payloads = payloads.flat_map(|body| body.payloads());
-        let payloads = payloads.map(|payload| payload.cloned().unwrap_or(Value::Nil));
+        let payloads = payloads.map(|payload| payload.map_or(Value::Nil, Cow::into_owned));
         self.proposed = (record.number.0, payloads.collect());
     }
 

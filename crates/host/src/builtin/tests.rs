@@ -218,6 +218,7 @@ fn ruling(turn: u64, by: ProposalAuthor, action: &str, verdict: Verdict) -> Arc<
     Arc::new(RememberedRuling {
         turn: TurnId(turn),
         by,
+        model: None,
         target: Some(KeywordName::new("emacs")),
         action: Some(KeywordName::new(action)),
         rule: DecisionRule::Policy,

@@ -47,7 +47,7 @@ fn think(script: &ScriptedThinker, turn: Turn) -> String {
         &CancelFlag::new(),
     );
     match draft {
-        Ok(draft) => told.extend(draft.proposals.into_iter().map(|proposal| {
+        Ok(draft) => told.extend(draft.calls.into_iter().map(|proposal| {
             let target = proposal.target.map_or(String::new(), |name| format!("{name} "));
             let then = if proposal.then_think { " and think" } else { "" };
             format!("{target}{}{then}", proposal.payload)
@@ -143,7 +143,7 @@ fn explanations_name_the_rule_unless_given() {
             depth: 0,
         };
         let draft = script.draft(stimulus, &mut |_| {}, &CancelFlag::new()).unwrap();
-        draft.proposals.into_iter().filter_map(|p| p.explanation).map(String::from).collect()
+        draft.calls.into_iter().filter_map(|p| p.explanation).map(String::from).collect()
     };
     assert_eq!(explanations(HI.payload), ["for there", "own"]);
     assert_eq!(explanations("(:sensor :user-input)"), ["rule at line 4 of the script"]);

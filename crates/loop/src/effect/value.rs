@@ -15,12 +15,14 @@ use super::{
 };
 use crate::decide::ApprovalIntent;
 use crate::event::{Outcome, SignalSender};
-use crate::ids::{EffectId, Seq};
+use crate::ids::{CallId, EffectId, Seq};
 use crate::plist_codec::{
     FieldSink, PlistBuilder, PlistText, UnreadableValue, element_text, list, name, optional_name,
-    required, text, time, turn_id,
+    optional_text, required, text, time, turn_id,
 };
+use crate::privacy::Privacy;
 use crate::record_kind::RecordKind;
+use crate::thought::{ModelRef, ResultReference};
 use crate::value_size::weight;
 
 impl Effect {
@@ -146,9 +148,8 @@ impl Decision {
 
 impl RememberedRuling {
     pub(crate) fn put<F: FieldSink>(&self, fields: F) -> F {
-        let fields = fields
-            .put_number("turn", self.turn.0)
-            .put_word("by", self.by.word())
+        let fields = fields.put_number("turn", self.turn.0).put_word("by", self.by.word());
+        let fields = ModelRef::put_under(self.model.as_deref(), fields)
             .put_name("target", self.target.as_ref())
             .put_name("action", self.action.as_ref())
             .put_word("rule", self.rule.word())
@@ -165,6 +166,7 @@ impl RememberedRuling {
         Ok(Arc::new(Self {
             turn: turn_id(value, "turn")?,
             by: ProposalAuthor::from_value(value)?,
+            model: ModelRef::under(value)?.map(Arc::new),
             target: optional_name(value, "target")?,
             action: optional_name(value, "action")?,
             rule: rule(value)?,
@@ -229,7 +231,27 @@ impl ProposalRejection {
 
 impl Deed {
     pub(crate) fn to_value(&self) -> Value {
-        self.outcome.put(self.named()).done()
+        let plist =
+            self.put_outcome(self.named()).put_text("call", self.call.as_ref().map(CallId::as_str));
+        match &*self.arguments {
+            Value::Nil => plist,
+            arguments => plist.put_value("arguments", arguments),
+        }
+        .done()
+    }
+
+    /// The deed in the round that has its call.
+    pub(crate) fn to_value_without_arguments(&self) -> Value {
+        self.put_outcome(self.named()).done()
+    }
+
+    fn put_outcome(&self, plist: PlistBuilder) -> PlistBuilder {
+        let plist = self.outcome.put(plist);
+        let plist = match &self.stored {
+            Some(stored) => plist.put_fields("stored", |inside| stored.put(inside)),
+            None => plist,
+        };
+        self.privacy.put(plist)
     }
 
     /// Without its result.
@@ -248,6 +270,10 @@ impl Deed {
             target: name(value, "target")?,
             action: name(value, "action")?,
             outcome: Outcome::from_value(value)?,
+            call: optional_text(value, "call")?.map(|name| CallId::new(&name)),
+            arguments: Arc::new(value.get("arguments").cloned().unwrap_or(Value::Nil)),
+            stored: value.get("stored").map(ResultReference::from_value).transpose()?,
+            privacy: Privacy::from_value(value)?,
         }))
     }
 }

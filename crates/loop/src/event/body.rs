@@ -4,9 +4,11 @@
 //! key that is missing or has another type is `None`, because a body may be damaged or written by another
 //! version. The writer is `event/value.rs`; what the engine adds to a body afterwards is written here.
 
+use std::borrow::Cow;
+
 use bridle_sexp::Value;
 
-use super::ApprovalChoice;
+use super::{ApprovalChoice, Proposal};
 use crate::plist_codec::view;
 
 /// Body of a `signal` record.
@@ -49,6 +51,8 @@ pub struct ProposalsBody<'v> {
     pub effect: Option<u64>,
     /// Reason why there is no draft.
     pub fault: Option<&'v str>,
+    /// Text of a draft.
+    pub text: Option<&'v str>,
     proposals: &'v [Value],
 }
 
@@ -58,18 +62,27 @@ impl<'v> ProposalsBody<'v> {
         Self {
             effect: view::number(value, "effect"),
             fault: view::text(value, "fault"),
+            text: view::text(value, "text"),
             proposals: view::elements(value, "proposals"),
         }
     }
 
-    /// Payloads of the proposals, in their order.
-    pub fn payloads(&self) -> impl Iterator<Item = Option<&'v Value>> + use<'v> {
-        self.proposals.iter().map(|proposal| proposal.get("payload"))
+    /// Payloads of the proposals, in their order, that of the text behind them.
+    pub fn payloads(&self) -> impl Iterator<Item = Option<Cow<'v, Value>>> + use<'v> {
+        let body = *self;
+        let count = self.proposals.len() + usize::from(self.text.is_some());
+        (0..count).map(move |place| body.payload(place))
     }
 
-    /// Payload of one proposal.
-    pub fn payload(&self, at: usize) -> Option<&'v Value> {
-        self.proposals.get(at)?.get("payload")
+    /// Payload of one proposal; the place behind the last one is that of the text.
+    pub fn payload(&self, at: usize) -> Option<Cow<'v, Value>> {
+        match self.proposals.get(at) {
+            Some(proposal) => proposal.get("payload").map(Cow::Borrowed),
+            None if at == self.proposals.len() => {
+                self.text.map(|text| Cow::Owned(Proposal::message(text).payload))
+            }
+            None => None,
+        }
     }
 }
 

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::effect::Effect;
 use crate::hash::ActionHash;
-use crate::ids::{EffectId, Seq};
+use crate::ids::{CallId, EffectId, Seq};
 use crate::limits::SessionLimits;
 use crate::plist_codec::{
     FieldSink, PlistBuilder, PlistText, UnreadableValue, effect_id, element_name, element_text,
@@ -25,6 +25,7 @@ use crate::plist_codec::{
 };
 use crate::policy::InstalledPolicies;
 use crate::record_kind::RecordKind;
+use crate::thought::{DraftStop, ModelRef, OpaqueText, TokenUsage};
 use crate::value_size::weight;
 
 /// Room for what is around a payload, in bytes: about as much as usual.
@@ -59,10 +60,9 @@ impl Event {
                 .put("actuators", Value::list(actuators.iter().map(ActuatorRef::to_value)))
                 .done(),
             Event::Consulted { effect, advice } => put_consulted(plist, *effect, advice).done(),
-            Event::Drafted { effect, draft: Ok(draft) } => plist
-                .put_number("effect", effect.0)
-                .put_list("proposals", draft.proposals.iter().map(Proposal::to_value))
-                .done(),
+            Event::Drafted { effect, draft: Ok(draft) } => {
+                draft.put(plist.put_number("effect", effect.0)).done()
+            }
             Event::Drafted { effect, draft: Err(fault) } => plist
                 .put_number("effect", effect.0)
                 .put("fault", &*fault.reason)
@@ -141,7 +141,7 @@ impl Event {
                     Some(reason) => {
                         Err(ThinkerFault { reason, retryable: flag(value, "retryable")? })
                     }
-                    None => Ok(Draft { proposals: proposals(value)? }),
+                    None => Ok(Draft::from_value(value)?),
                 },
             },
             RecordKind::Acted => Event::Acted {
@@ -386,6 +386,32 @@ impl ActuatorLocation {
     }
 }
 
+impl Draft {
+    fn put<F: FieldSink>(&self, fields: F) -> F {
+        let fields = fields
+            .put_text("text", Some(&*self.text).filter(|text| !text.is_empty()))
+            .put_each("proposals", &self.calls, |inside, call| call.put(inside));
+        let fields = self.stop.put(ModelRef::put_under(self.model.as_ref(), fields));
+        match &self.usage {
+            Some(usage) => fields.put_fields("usage", |inside| usage.put(inside)),
+            None => fields,
+        }
+        .put_text("opaque", self.opaque.as_ref().map(|opaque| &*opaque.0))
+    }
+
+    fn from_value(value: &Value) -> Result<Self, UnreadableValue> {
+        let usage = value.get("usage").map(TokenUsage::from_value);
+        Ok(Self {
+            text: optional_text(value, "text")?.unwrap_or_default(),
+            calls: list(value, "proposals", Proposal::from_value)?,
+            model: ModelRef::under(value)?,
+            usage: usage.transpose()?,
+            stop: DraftStop::from_value(value)?,
+            opaque: optional_text(value, "opaque")?.map(OpaqueText),
+        })
+    }
+}
+
 impl Proposal {
     /// The proposal as a plist.
     pub fn to_value(&self) -> Value {
@@ -398,6 +424,7 @@ impl Proposal {
             .put_value("payload", &self.payload)
             .put_text("explanation", self.explanation.as_deref())
             .put_flag("then-think", self.then_think)
+            .put_text("call", self.call.as_ref().map(CallId::as_str))
     }
 
     /// Reads what [`Proposal::to_value`] wrote.
@@ -410,6 +437,7 @@ impl Proposal {
             payload: required(value, "payload")?.clone(),
             explanation: optional_text(value, "explanation")?,
             then_think: flag(value, "then-think")?,
+            call: optional_text(value, "call")?.map(|name| CallId::new(&name)),
         })
     }
 }

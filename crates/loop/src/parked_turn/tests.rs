@@ -54,7 +54,7 @@ fn ask(state: &mut SessionState, code: &str, text: &str) {
     });
     let payload = Value::plist([("action", Value::keyword("eval")), ("code", Value::str(code))]);
     let target = Some(KeywordName::new("emacs"));
-    let proposal = Proposal { target, payload, explanation: None, then_think: false };
+    let proposal = Proposal::new(target, payload);
     let advice = ReflexAdvice { proposals: vec![proposal], ..ReflexAdvice::default() };
     let effect = consulted.expect("a consultation");
     step(state, UnixMillis(2), Event::Consulted { effect, advice });

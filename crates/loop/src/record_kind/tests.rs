@@ -26,7 +26,7 @@ fn read(kind: RecordKind, body: &Value) -> String {
         RecordKind::Signal => format!("{:?}", SignalBody::read(body).payload),
         RecordKind::Consulted | RecordKind::Drafted => {
             let it = ProposalsBody::read(body);
-            format!("{:?} {:?} {:?}", it.effect, it.fault, it.payload(0).map(Value::to_string))
+            format!("{:?} {:?} {:?}", it.effect, it.fault, it.payload(0).map(|it| it.to_string()))
         }
         RecordKind::Acted | RecordKind::Settled => {
             let it = OutcomeBody::read(body);

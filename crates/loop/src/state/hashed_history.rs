@@ -9,6 +9,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, OnceLock};
 
 use crate::effect::{PastExchange, RememberedRuling, Verdict};
+use crate::plist_codec::PlistText;
 
 /// The hash of a kept thing: half of a whole one, which is as much as nobody finds a second thing for.
 type Hash = u128;
@@ -39,7 +40,7 @@ impl HashedEntry for PastExchange {
 
 impl HashedEntry for RememberedRuling {
     fn bytes(&self) -> Vec<u8> {
-        let Self { turn, by, target, action, rule, policies, verdict, reason } = self;
+        let Self { turn, by, model, target, action, rule, policies, verdict, reason } = self;
         let mut bytes = Vec::with_capacity(USUAL_RULING_BYTES);
         bytes.extend_from_slice(&turn.0.to_le_bytes());
         push(&mut bytes, by.word());
@@ -58,6 +59,10 @@ impl HashedEntry for RememberedRuling {
             Verdict::Deny(code) => push(&mut bytes, code.word()),
         }
         push(&mut bytes, reason);
+        // A ruling without one has the hash that it always had.
+        if let Some(model) = model {
+            push(&mut bytes, &model.put(PlistText::new()).done());
+        }
         bytes
     }
 }

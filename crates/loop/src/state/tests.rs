@@ -170,6 +170,7 @@ fn no_two_kept_things_have_the_same_bytes() {
     let plain = RememberedRuling {
         turn: TurnId(1),
         by: ProposalAuthor::Reflex,
+        model: None,
         target: name("a"),
         action: name("b"),
         rule: DecisionRule::Policy,

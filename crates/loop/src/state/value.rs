@@ -8,9 +8,9 @@ use std::sync::Arc;
 use bridle_sexp::Value;
 
 use super::{
-    ApprovalResolution, LazyText, OpenApproval, OutcomeListener, PendingAct, PlannedSchedule,
-    QueuedSignal, ResolvedApproval, RunningTurn, SessionState, SharedHistory, TurnContinuation,
-    TurnStage,
+    ApprovalResolution, LazyText, OpenApproval, OutcomeListener, OutcomeReturn, PendingAct,
+    PlannedSchedule, QueuedSignal, ResolvedApproval, RunningTurn, SessionState, SharedHistory,
+    TurnContinuation, TurnStage,
 };
 use crate::budget::BudgetCounters;
 use crate::decide::Order;
@@ -27,6 +27,7 @@ use crate::plist_codec::{
     name, number, optional_number, optional_text, required, session, small_number, time, turn_id,
 };
 use crate::policy::InstalledPolicies;
+use crate::thought::{CallSlot, ThoughtRound};
 
 impl SessionState {
     /// The state as a plist; keys that would hold nothing are left out.
@@ -253,7 +254,8 @@ impl PendingAct {
         self.order
             .put(plist)
             .put("deadline", self.deadline.0)
-            .put_flag("then-think", self.then_think)
+            .put_flag("then-think", self.back.then_think)
+            .put_list("calls", self.back.slots())
             .put_list("tell", self.tell.iter().map(OutcomeListener::to_value))
             .done()
     }
@@ -270,9 +272,26 @@ impl PendingAct {
             asker: asker.transpose()?.unwrap_or_else(|| SignalSender::new("unknown")),
             order: Order::from_value(value)?,
             deadline: time(value, "deadline")?,
-            then_think: flag(value, "then-think")?,
+            back: OutcomeReturn::from_value(value)?,
             tell: list(value, "tell", OutcomeListener::from_value)?,
         })
+    }
+}
+
+impl OutcomeReturn {
+    fn slots(&self) -> impl Iterator<Item = Value> {
+        self.slots.iter().map(|slot| {
+            let plist = PlistBuilder::new().put_number("thought", slot.thought.0);
+            plist.put_number("place", slot.place).done()
+        })
+    }
+
+    fn from_value(value: &Value) -> Result<Self, UnreadableValue> {
+        let slots = list(value, "calls", |slot| {
+            let place = small_number(slot, "place")? as usize;
+            Ok(CallSlot { thought: effect_id(slot, "thought")?, place })
+        });
+        Ok(Self { then_think: flag(value, "then-think")?, slots: slots? })
     }
 }
 
@@ -293,7 +312,8 @@ impl OpenApproval {
         self.question
             .put(plist)
             .put_list("turns", turns)
-            .put_flag("then-think", self.then_think)
+            .put_flag("then-think", self.back.then_think)
+            .put_list("calls", self.back.slots())
             .put_list(
                 "tell",
                 self.tell.iter().map(|to| put_addressee(PlistBuilder::new(), to.as_ref())),
@@ -306,7 +326,7 @@ impl OpenApproval {
             seq: Seq(number(value, "seq")?),
             question: ApprovalRequest::from_value(value)?,
             turns: list(value, "turns", |turn| element_number(turn).map(TurnId))?,
-            then_think: flag(value, "then-think")?,
+            back: OutcomeReturn::from_value(value)?,
             tell: list(value, "tell", addressee)?,
         })
     }
@@ -410,6 +430,9 @@ impl RunningTurn {
         .put_list("said", self.said.iter().map(|part| Value::from(&**part)))
         .put_list("rejected", self.rejected.iter().map(|rejection| rejection.to_value()))
         .put_list("results", self.results.iter().map(|deed| deed.to_value()))
+        .put_list("rounds", self.rounds.iter().map(|round| round.to_value()))
+        .put_some("forgotten", (self.forgotten > 0).then(|| number_value(self.forgotten)))
+        .put_some("parts", (self.parts > 0).then(|| number_value(self.parts)))
         .done()
     }
 
@@ -440,6 +463,9 @@ impl RunningTurn {
             said: list(value, "said", element_text)?,
             rejected: list(value, "rejected", ProposalRejection::from_value)?,
             results: list(value, "results", Deed::from_value)?,
+            rounds: list(value, "rounds", ThoughtRound::from_value)?,
+            forgotten: optional_number(value, "forgotten")?.unwrap_or_default(),
+            parts: optional_number(value, "parts")?.unwrap_or_default(),
         })
     }
 }

@@ -186,7 +186,7 @@ impl Answer {
         let draft = if self.fault {
             Err(ThinkerFault { reason: "no model".into(), retryable: self.think })
         } else {
-            Ok(Draft { proposals: self.proposals(approved) })
+            Ok(Draft::of_calls(self.proposals(approved)))
         };
         Event::Drafted { effect, draft }
     }
@@ -423,6 +423,7 @@ fn proposal() -> impl Strategy<Value = Proposal> {
             payload,
             explanation,
             then_think,
+            call: None,
         },
     )
 }

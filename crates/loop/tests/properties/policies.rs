@@ -196,8 +196,8 @@ pub(crate) fn judged_with(
         effects = feed(Event::Consulted { effect: EffectId(1), advice });
         // Thinking itself may be refused.
         let Some(Effect::Think { id, .. }) = effects.first() else { return None };
-        let proposal = Proposal { target, payload, explanation: None, then_think: false };
-        let draft = Ok(Draft { proposals: vec![proposal] });
+        let proposal = Proposal::new(target, payload);
+        let draft = Ok(Draft::of_calls(vec![proposal]));
         effects = feed(Event::Drafted { effect: *id, draft });
     }
     let ruling = effects.iter().find_map(|effect| match effect {

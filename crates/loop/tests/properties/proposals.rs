@@ -161,6 +161,7 @@ fn proposal() -> impl Strategy<Value = Proposal> {
             payload,
             explanation: explanation.map(Into::into),
             then_think,
+            call: None,
         },
     )
 }

@@ -136,7 +136,7 @@ fn event(verb: &str, words: &mut Words) -> Result<Event, String> {
         }
         "draft" => {
             let effect = effect(words)?;
-            Ok(Event::Drafted { effect, draft: Ok(Draft { proposals: proposals(words)? }) })
+            Ok(Event::Drafted { effect, draft: Ok(Draft::of_calls(proposals(words)?)) })
         }
         "fault" => {
             let (effect, reason) = (effect(words)?, words.text()?);
@@ -279,7 +279,7 @@ fn proposals(words: &mut Words) -> Result<Vec<Proposal>, String> {
         } else {
             let payload = words.value()?;
             let target = target.take();
-            proposals.push(Proposal { target, payload, explanation: None, then_think: false });
+            proposals.push(Proposal::new(target, payload));
         }
     }
     Ok(proposals)

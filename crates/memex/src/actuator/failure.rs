@@ -33,7 +33,7 @@ pub(super) fn advice(
         }
     };
     let explanation = Some(format!("turn {turn} failed").into());
-    let proposal = Proposal { target, payload, explanation, then_think: false };
+    let proposal = Proposal { explanation, ..Proposal::new(target, payload) };
     let standing = choice == RollbackChoice::Auto;
     ReflexAdvice { proposals: vec![proposal], think: false, standing }
 }

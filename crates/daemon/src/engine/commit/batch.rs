@@ -179,7 +179,7 @@ impl<'a> AppendBatch<'a> {
             InboxItem::Drafted { effect, .. } if !self.core.awaits(effect) => {}
             InboxItem::Drafted { effect, mut draft } => {
                 if let Ok(draft) = &mut draft {
-                    self.plans.inform(&self.core.state, self.at, &mut draft.proposals);
+                    self.plans.inform(&self.core.state, self.at, &mut draft.calls);
                 }
                 let cause = self.intent(effect);
                 let effect = EffectId(effect);

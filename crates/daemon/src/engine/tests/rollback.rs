@@ -297,8 +297,8 @@ fn crashed(config: &DaemonConfig, root: &Path, crash: Crash) {
     batch.add(InboxItem::Signal(Box::new(inbound(prompt))), &[]);
     let (thought, _, _) = last(&batch);
     let target = Some(KeywordName::new(MEMORY));
-    let proposal = Proposal { target, payload, explanation: None, then_think: true };
-    let draft = Ok(Draft { proposals: vec![proposal] });
+    let proposal = Proposal { then_think: true, ..Proposal::new(target, payload) };
+    let draft = Ok(Draft::of_calls(vec![proposal]));
     batch.add(InboxItem::Drafted { effect: thought.0, draft }, &[]);
     let (edit, order, draft) = last(&batch);
     batch.add(InboxItem::Start { effect: edit.0 }, &[]);
