@@ -21,7 +21,7 @@ use crate::engine::sessions::loaded_session::LoadedSession;
 use crate::engine::sessions::shell_feed::ShellFeed;
 use crate::engine::stream::AttachRole;
 use crate::engine::stream::{AttachmentId, OutboundItem, SessionStatus, StreamEvent, StreamMode};
-use crate::engine::workers::CancellableWorker;
+use bridle_host::CancelFlag;
 
 /// Policies know the time to the second.
 const SECOND_MS: i64 = 1_000;
@@ -76,6 +76,12 @@ pub(in crate::engine) struct SlotState {
     pub(in crate::engine) thought: Option<(u64, u64)>,
     /// Reason why nothing is taken any more.
     pub(in crate::engine) gone: Option<EngineError>,
+}
+
+/// A worker that can be told to stop.
+#[derive(Debug)]
+pub(in crate::engine) struct CancellableWorker {
+    pub(in crate::engine) cancel: CancelFlag,
 }
 
 /// Shell that was let in.
