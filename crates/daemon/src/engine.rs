@@ -30,10 +30,15 @@ mod workers;
 pub(crate) use error::{EngineError, EngineErrorCode};
 pub(crate) use home::unsaved_buffers::{CUT_KEYS, SentAst};
 pub(crate) use hub::Hub;
-pub(crate) use queries::context_query::{QueryAnswer, QueryAsker};
-pub(crate) use queries::query::DaemonQuery;
+pub(crate) use queries::context_query::{QueryAnswer, QueryAsker, inform};
+pub(crate) use queries::facts::count_traffic;
+pub(crate) use queries::ongoing_message::{find_ongoing, withdraw};
+pub(crate) use queries::policy_install::install_policies;
+pub(crate) use queries::query::{DaemonQuery, ask_daemon};
 pub(crate) use sessions::inbound_message::{ShellSignal, request_id};
 pub(crate) use shells::attached_shell::{ApprovalVerdict, AttachedShell, ResponseEffect};
+pub(crate) use shells::join::{answer_stranger, attach, attach_fresh, refuse_stranger_answer};
+pub(crate) use start::{start_hub, stop_hub};
 #[cfg(test)]
 pub(crate) use stream::EngineActivity;
 pub(crate) use stream::{

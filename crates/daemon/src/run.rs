@@ -12,7 +12,7 @@ use tokio_util::task::TaskTracker;
 use crate::access::tls::{self, TlsAcceptor};
 use crate::access::tokens::TokenRegistry;
 use crate::config::DaemonConfig;
-use crate::engine::Hub;
+use crate::engine;
 use crate::error::DaemonError;
 use crate::http::{self, AddressPurpose, AttachmentStore, HttpService, TokenSealer};
 use crate::listen::{BoundAddresses, SocketFile, StdioStreams, bind_http, bind_tcp, bind_unix};
@@ -47,12 +47,12 @@ pub async fn run(
     // Before the hub, so that an address in use leaves no trace in the record; peers that are
     // early wait in the queue of the system.
     let mut open = OpenListeners::bind(&config).await?;
-    let hub = Hub::start(&config).await?;
+    let hub = engine::start_hub(&config).await?;
     let shared = DaemonShared::new(config, Arc::clone(&hub));
     let oacp = match OacpService::new(Arc::clone(&shared)) {
         Ok(oacp) => oacp,
         Err(error) => {
-            hub.stop(LAST_CALL_WAIT).await;
+            engine::stop_hub(&hub, LAST_CALL_WAIT).await;
             return Err(error);
         }
     };
@@ -85,7 +85,7 @@ pub async fn run(
     if let Some(stdio) = stdio {
         stdio.flushed(grace).await;
     }
-    hub.stop(grace).await;
+    engine::stop_hub(&hub, grace).await;
     tracing::info!("stopped");
     Ok(())
 }
@@ -97,7 +97,7 @@ async fn install_on(mut hangup: tokio::signal::unix::Signal, shared: Arc<DaemonS
             () = shared.stop.cancelled() => return,
             heard = hangup.recv() => match heard {
                 // What is wrong with them is told in the log and in the record.
-                Some(()) => drop(shared.hub.install_policies("signal").await),
+                Some(()) => drop(engine::install_policies(&shared.hub, "signal").await),
                 None => return,
             },
         }

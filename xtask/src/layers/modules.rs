@@ -1,4 +1,4 @@
-//! Which top module of the daemon may use which: read from the source, since the compiler allows them all.
+//! Which top module of the daemon, and which room of its engine, may use which: read from the source, since the compiler allows them all.
 //!
 //! A path counts when it begins with `crate::`, in a `use` or in code; inline test modules and files of tests do not
 //! count. The table goes from the bottom up, so it can have no cycle: a row may only name rows above it.
@@ -84,20 +84,43 @@ pub(super) const MODULE_RULES: &[(&str, &[&str])] = &[
     ("upkeep", &["lock"]),
 ];
 
+/// Source folder of the engine, whose rooms are judged like the modules of the daemon.
+const ENGINE_SOURCE: &str = "crates/daemon/src/engine";
+
+/// Each room of the engine with those that it may use; both in the order from the bottom up.
+pub(super) const ENGINE_ROOM_RULES: &[(&str, &[&str])] = &[
+    ("error", &[]),
+    ("clock", &[]),
+    ("stream", &["error"]),
+    ("home", &["clock", "error", "stream"]),
+    ("sessions", &["error", "home", "stream"]),
+    ("hub", &["error", "home", "sessions"]),
+    ("workers", &["error", "home", "hub", "sessions"]),
+    ("commit", &["error", "home", "hub", "sessions", "stream", "workers"]),
+    ("queries", &["error", "home", "hub", "sessions", "stream"]),
+    ("shells", &["error", "home", "hub", "queries", "sessions", "stream"]),
+    ("start", &["clock", "commit", "home", "hub", "queries", "sessions"]),
+];
+
 /// Judges the daemon's source below `root`; returns how many edges there are, and every one that no row allows.
 pub(super) fn check_daemon(root: &Path) -> Result<(usize, Vec<String>)> {
     let mut edges = BTreeMap::new();
     let source = root.join(DAEMON_SOURCE);
-    read_edges(&source, &source, &mut edges)?;
-    let count = edges.values().map(BTreeSet::len).sum();
-    Ok((count, judge(&edges)))
+    read_edges((&source, "crate::"), &source, &mut edges)?;
+    let mut rooms = BTreeMap::new();
+    let source = root.join(ENGINE_SOURCE);
+    read_edges((&source, "crate::engine::"), &source, &mut rooms)?;
+    let count = edges.values().chain(rooms.values()).map(BTreeSet::len).sum();
+    let mut violations = judge(&edges, MODULE_RULES);
+    violations.extend(judge(&rooms, ENGINE_ROOM_RULES));
+    Ok((count, violations))
 }
 
 /// Every edge that no row allows, as a sentence.
-fn judge(edges: &BTreeMap<String, BTreeSet<String>>) -> Vec<String> {
+fn judge(edges: &BTreeMap<String, BTreeSet<String>>, rules: &[(&str, &[&str])]) -> Vec<String> {
     let mut violations = Vec::new();
     for (module, targets) in edges {
-        let Some((_, allowed)) = MODULE_RULES.iter().find(|(name, _)| name == module) else {
+        let Some((_, allowed)) = rules.iter().find(|(name, _)| name == module) else {
             let text = "has no rule: add a row to xtask/src/layers/modules.rs";
             violations.push(format!("module `{module}` of the daemon {text}"));
             continue;
@@ -111,7 +134,7 @@ fn judge(edges: &BTreeMap<String, BTreeSet<String>>) -> Vec<String> {
 
 /// Adds the edges of every file below `folder`.
 fn read_edges(
-    source: &Path,
+    (source, prefix): (&Path, &str),
     folder: &Path,
     edges: &mut BTreeMap<String, BTreeSet<String>>,
 ) -> Result<()> {
@@ -119,7 +142,7 @@ fn read_edges(
         let path = entry?.path();
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         if path.is_dir() && name != "tests" {
-            read_edges(source, &path, edges)?;
+            read_edges((source, prefix), &path, edges)?;
             continue;
         }
         if !name.ends_with(".rs") || ["tests.rs", "lib.rs"].contains(&name) {
@@ -130,18 +153,18 @@ fn read_edges(
         let module = top.trim_end_matches(".rs");
         let text = fs::read_to_string(&path).with_context(|| path.display().to_string())?;
         let targets = edges.entry(module.to_owned()).or_default();
-        targets.extend(targets_of(&text).into_iter().filter(|target| target != module));
+        targets.extend(targets_of(&text, prefix).into_iter().filter(|target| target != module));
     }
     Ok(())
 }
 
 /// The top modules that a file names, without those of its inline tests and comments.
-fn targets_of(text: &str) -> BTreeSet<String> {
+fn targets_of(text: &str, prefix: &str) -> BTreeSet<String> {
     let product = text.split("#[cfg(test)]\nmod ").next().unwrap_or(text);
     let lines = product.lines().filter(|line| !line.trim_start().starts_with("//"));
     let code = lines.collect::<Vec<_>>().join("\n");
     let mut targets = BTreeSet::new();
-    for (at, start) in code.match_indices("crate::") {
+    for (at, start) in code.match_indices(prefix) {
         // Not the end of a longer name.
         let is_name = |c: char| c.is_alphanumeric() || c == '_';
         if code[..at].ends_with(is_name) {
@@ -168,10 +191,10 @@ fn first_name(path: &str) -> String {
 mod tests {
     use std::collections::{BTreeMap, BTreeSet};
 
-    use super::{MODULE_RULES, check_daemon, judge, targets_of};
+    use super::{ENGINE_ROOM_RULES, MODULE_RULES, check_daemon, judge, targets_of};
 
     fn edges(module: &str, text: &str) -> BTreeMap<String, BTreeSet<String>> {
-        BTreeMap::from([(module.to_owned(), targets_of(text))])
+        BTreeMap::from([(module.to_owned(), targets_of(text, "crate::"))])
     }
 
     #[test]
@@ -189,24 +212,26 @@ mod tests {
             "fn f() { crate::oacp::listen() }\n",
         ] {
             let expect = ["module `engine` of the daemon may not use `oacp`".to_owned()];
-            assert_eq!(judge(&edges("engine", text)), expect, "{text}");
+            assert_eq!(judge(&edges("engine", text), MODULE_RULES), expect, "{text}");
         }
-        assert_eq!(judge(&edges("nowhere", "")).len(), 1);
+        assert_eq!(judge(&edges("nowhere", ""), MODULE_RULES).len(), 1);
     }
 
     #[test]
     fn comments_and_inline_tests_do_not_count() {
         let text =
             "/// See `crate::oacp::x`.\nfn f() {}\n#[cfg(test)]\nmod tests { use crate::oacp; }\n";
-        assert_eq!(targets_of(text), BTreeSet::new());
+        assert_eq!(targets_of(text, "crate::"), BTreeSet::new());
     }
 
     #[test]
     fn a_row_names_only_rows_above_it() {
-        for (at, (module, allowed)) in MODULE_RULES.iter().enumerate() {
-            for target in *allowed {
-                let is_above = MODULE_RULES[..at].iter().any(|(name, _)| name == target);
-                assert!(is_above, "`{module}` names `{target}`, which is not below it");
+        for rules in [MODULE_RULES, ENGINE_ROOM_RULES] {
+            for (at, (module, allowed)) in rules.iter().enumerate() {
+                for target in *allowed {
+                    let is_above = rules[..at].iter().any(|(name, _)| name == target);
+                    assert!(is_above, "`{module}` names `{target}`, which is not below it");
+                }
             }
         }
     }

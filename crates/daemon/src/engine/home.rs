@@ -13,8 +13,14 @@ pub(in crate::engine) mod schedules;
 pub(in crate::engine) mod spending;
 pub(in crate::engine) mod unsaved_buffers;
 
+use crate::access::principal::Principal;
+use crate::engine::clock::MonotonicClock;
+use crate::engine::error::EngineError;
+use bridle_loop::{
+    ApprovalRequest, PolicyVerdict, SessionAccess, SessionId, UnixMillis, VisitedSession,
+};
+use bridle_record::NewRecord;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use bridle_host::Host;
 use bridle_loop::ActuatorRef;
@@ -34,9 +40,8 @@ use crate::engine::home::unsaved_buffers::UnsavedBuffers;
 
 /// Everything that belongs to one owner.
 pub(crate) struct Home {
+    pub(in crate::engine) clock: Arc<MonotonicClock>,
     pub(in crate::engine) keeper: RecordWriter,
-    /// Number of the latest record.
-    pub(in crate::engine) head: AtomicU64,
     pub(in crate::engine) readers: ReaderPool,
     pub(in crate::engine) host: Arc<Host>,
     /// Actuators that the host carried out when it began.
@@ -80,6 +85,11 @@ impl Home {
         &self.host
     }
 
+    /// Actuators of the host: those it began with, or those since the memory is open.
+    pub(in crate::engine) fn actuators(&self) -> &[ActuatorRef] {
+        self.files.actuators().unwrap_or(&self.actuators)
+    }
+
     pub(in crate::engine) fn keeper(&self) -> &RecordWriter {
         &self.keeper
     }
@@ -89,10 +99,67 @@ impl Home {
         &self,
         append: RecordAppend,
     ) -> Result<AppendNumbers, AppendError> {
-        let numbers = self.keeper.append(append).await?;
-        if let Some(last) = numbers.last() {
-            self.head.fetch_max(last.0, Ordering::Relaxed);
+        self.keeper.append(append).await
+    }
+
+    /// The present, in milliseconds since 1970.
+    pub(in crate::engine) fn now(&self) -> i64 {
+        self.clock.now()
+    }
+
+    /// Number of the latest record.
+    pub(in crate::engine) fn head(&self) -> u64 {
+        self.keeper.head()
+    }
+
+    /// Asks the policies whether somebody may do this to a session. Anybody of whom nothing is
+    /// known may not, whatever they say: one of those is like another.
+    pub(in crate::engine) fn may(
+        &self,
+        who: &Principal,
+        access: SessionAccess,
+        session: &SessionId,
+        owner: &str,
+    ) -> bool {
+        let visited = VisitedSession { session, owner, now: UnixMillis(self.now()) };
+        let found = self.guard.present().installed.may(&who.asker(), access, visited);
+        who.permits(access) && found.word == PolicyVerdict::Allow
+    }
+
+    /// Asks the policies whether somebody may answer a question of a session.
+    pub(in crate::engine) fn may_answer(
+        &self,
+        who: &Principal,
+        question: &ApprovalRequest,
+        session: &SessionId,
+        owner: &str,
+    ) -> bool {
+        let visited = VisitedSession { session, owner, now: UnixMillis(self.now()) };
+        let found = self.guard.present().installed.may_answer(&who.asker(), question, visited);
+        who.permits(SessionAccess::Approve) && found.word == PolicyVerdict::Allow
+    }
+
+    /// Owner and last number of a session that the record knows.
+    pub(in crate::engine) async fn session_row(
+        &self,
+        id: &SessionId,
+    ) -> Result<Option<(Arc<str>, u64)>, EngineError> {
+        let id = id.clone();
+        let row = self.readers.read(move |reader| reader.session(id.as_str())).await?;
+        let row = row.filter(|row| !row.forgotten);
+        Ok(row.map(|row| (row.owner.into(), row.head_seq)))
+    }
+
+    /// Records something of the daemon itself; tells whether it is kept.
+    pub(in crate::engine) async fn record_own(&self, draft: NewRecord) -> bool {
+        let kind = draft.kind;
+        let append = RecordAppend { drafts: vec![draft], ..RecordAppend::default() };
+        match self.keep(append).await {
+            Ok(_) => true,
+            Err(error) => {
+                tracing::warn!(%error, kind, "could not be recorded");
+                false
+            }
         }
-        Ok(numbers)
     }
 }

@@ -10,6 +10,7 @@
 pub(in crate::engine) mod buffer_query;
 pub(in crate::engine) mod context_query;
 pub(in crate::engine) mod facts;
+pub(in crate::engine) mod memex_choice;
 pub(in crate::engine) mod memory_query;
 pub(in crate::engine) mod ongoing_message;
 pub(in crate::engine) mod policy_install;

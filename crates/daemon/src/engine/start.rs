@@ -2,7 +2,9 @@
 //!
 //! long: a start is one order of steps, and the hub has all its fields in one place.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use crate::engine::commit::session_task;
+use crate::engine::queries::policy_install;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -54,182 +56,179 @@ const DAEMON_PRINCIPAL: &str = "daemon";
 const MAX_TIMER_SLEEP: Duration =
     if cfg!(feature = "faults") { Duration::from_millis(100) } else { Duration::from_secs(3600) };
 
-impl Hub {
-    /// Opens the record, takes up what was left open, and starts the timer. The work does not
-    /// depend on how much is in the record.
-    ///
-    /// # Errors
-    /// The record or the thinker cannot be opened.
-    pub(crate) async fn start(config: &DaemonConfig) -> Result<Arc<Hub>, DaemonError> {
-        let facts = Arc::new(HubFacts::default());
-        let host =
-            Host::new(&config.thinker, Arc::clone(&facts) as _).map_err(DaemonError::Thinker)?;
-        #[cfg(feature = "faults")]
-        let host = host.with_tally(config.state.clone());
-        let options = bridle_record::StoreOptions::default();
-        let mut store = RecordStore::open(&config.state, &options).map_err(DaemonError::Record)?;
-        let head = store.head().map_err(DaemonError::Record)?.number.0;
-        let clock = Arc::new(clock(&mut store, config)?);
-        let files = EngineFiles::of(config, &clock);
-        let host = host.with_actuator(MEMORY, Box::new(files.seat()));
-        let memory = files.begin(config.memex.as_deref())?;
-        let reader = store.reader().map_err(DaemonError::Record)?;
-        let waiting = reader.open_sessions().map_err(DaemonError::Record)?;
-        let sums = PrincipalUsageSums::read(&reader, clock.now()).map_err(DaemonError::Record)?;
-        let overlays =
-            Arc::new(UnsavedBuffers::open(&config.state, &reader).map_err(DaemonError::Overlays)?);
-        let guard = PolicyGuard::start(config, |hash| was_installed(&reader, hash));
-        let spending =
-            Arc::new(RecordBudgetUse::read(&reader, config).map_err(DaemonError::Record)?);
-        drop(reader);
-        let metrics = EngineMetrics::default();
-        let (keeper, keeping) = RecordWriter::start(
-            store,
-            &config.state,
-            Arc::clone(&clock),
-            metrics.commits.clone(),
-            &spending,
-        )
-        .map_err(DaemonError::Keeper)?;
-        files.attend(config.memex.as_deref(), memory, &overlays)?;
-        let limits = config.engine;
-        let home = Home {
-            keeper,
-            head: AtomicU64::new(head),
-            readers: ReaderPool::new(config.state.clone(), limits.readers),
-            actuators: host.actuators(),
-            host: Arc::new(host),
-            files,
-            refusals: RefusalCounter::default(),
-            guard,
-            sums,
-            plans: ScheduleList::default(),
-            spending,
-            overlays,
-        };
-        let hub = Arc::new(Hub {
-            limits,
-            clock,
-            started: Instant::now(),
-            metrics,
-            home,
-            directory: SessionDirectory::default(),
-            running: EngineTasks::new(limits.workers, keeping),
-        });
-        facts.introduce(&hub);
-        hub.note(RecordKind::DaemonUp).await;
-        hub.record_first_policies(DAEMON_PRINCIPAL).await;
-        hub.take_up(&waiting);
-        hub.running.tasks.spawn(Arc::clone(&hub).keep_time(config.heartbeat));
-        Ok(hub)
-    }
+/// Opens the record, takes up what was left open, and starts the timer. The work does not
+/// depend on how much is in the record.
+///
+/// # Errors
+/// The record or the thinker cannot be opened.
+pub(crate) async fn start_hub(config: &DaemonConfig) -> Result<Arc<Hub>, DaemonError> {
+    let facts = Arc::new(HubFacts::default());
+    let host = Host::new(&config.thinker, Arc::clone(&facts) as _).map_err(DaemonError::Thinker)?;
+    #[cfg(feature = "faults")]
+    let host = host.with_tally(config.state.clone());
+    let options = bridle_record::StoreOptions::default();
+    let mut store = RecordStore::open(&config.state, &options).map_err(DaemonError::Record)?;
+    let head = store.head().map_err(DaemonError::Record)?.number.0;
+    let clock = Arc::new(clock(&mut store, config)?);
+    let files = EngineFiles::of(config, &clock);
+    let host = host.with_actuator(MEMORY, Box::new(files.seat()));
+    let memory = files.begin(config.memex.as_deref())?;
+    let reader = store.reader().map_err(DaemonError::Record)?;
+    let waiting = reader.open_sessions().map_err(DaemonError::Record)?;
+    let sums = PrincipalUsageSums::read(&reader, clock.now()).map_err(DaemonError::Record)?;
+    let overlays =
+        Arc::new(UnsavedBuffers::open(&config.state, &reader).map_err(DaemonError::Overlays)?);
+    let guard = PolicyGuard::start(config, |hash| was_installed(&reader, hash));
+    let spending = Arc::new(RecordBudgetUse::read(&reader, config).map_err(DaemonError::Record)?);
+    drop(reader);
+    let metrics = EngineMetrics::default();
+    let (keeper, keeping) = RecordWriter::start(
+        store,
+        head,
+        &config.state,
+        Arc::clone(&clock),
+        metrics.commits.clone(),
+        &spending,
+    )
+    .map_err(DaemonError::Keeper)?;
+    files.attend(config.memex.as_deref(), memory, &overlays)?;
+    let limits = config.engine;
+    let home = Home {
+        clock,
+        keeper,
+        readers: ReaderPool::new(config.state.clone(), limits.readers),
+        actuators: host.actuators(),
+        host: Arc::new(host),
+        files,
+        refusals: RefusalCounter::default(),
+        guard,
+        sums,
+        plans: ScheduleList::default(),
+        spending,
+        overlays,
+    };
+    let hub = Arc::new(Hub {
+        limits,
+        started: Instant::now(),
+        metrics,
+        home,
+        directory: SessionDirectory::default(),
+        running: EngineTasks::new(limits.workers, keeping),
+        drive: session_task::drive,
+    });
+    facts.introduce(&hub);
+    note(&hub, RecordKind::DaemonUp).await;
+    policy_install::record_first_policies(&hub, DAEMON_PRINCIPAL).await;
+    take_up(&hub, &waiting);
+    hub.running.tasks.spawn(keep_time(Arc::clone(&hub), config.heartbeat));
+    Ok(hub)
+}
 
-    /// Ends everything in order: nothing new is taken, what is being recorded is recorded, what
-    /// runs is canceled, states are saved, and the record is closed.
-    pub(crate) async fn stop(self: &Arc<Hub>, grace: Duration) {
-        self.running.stopping.store(true, Ordering::Relaxed);
-        self.running.quit.cancel();
-        for session in self.directory.present() {
-            let mut inner = session.lock();
-            for worker in inner.workers.values() {
-                worker.cancel.cancel();
-            }
-            inner.inbox.push_back(InboxItem::Evict);
-            self.wake_drive(&session, &mut inner);
+/// Ends everything in order: nothing new is taken, what is being recorded is recorded, what
+/// runs is canceled, states are saved, and the record is closed.
+pub(crate) async fn stop_hub(hub: &Arc<Hub>, grace: Duration) {
+    hub.running.stopping.store(true, Ordering::Relaxed);
+    hub.running.quit.cancel();
+    for session in hub.directory.present() {
+        let mut inner = session.lock();
+        for worker in inner.workers.values() {
+            worker.cancel.cancel();
         }
-        self.running.tasks.close();
-        if tokio::time::timeout(grace, self.running.tasks.wait()).await.is_err() {
-            tracing::warn!(left = self.running.tasks.len(), "work of sessions did not end in time");
-        }
-        self.home.files.stop().await;
-        self.note(RecordKind::DaemonDown).await;
-        self.home.keeper.close();
-        let keeping = self.running.keeping.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(keeping) = keeping {
-            let ended = tokio::task::spawn_blocking(move || keeping.join()).await;
-            if !matches!(ended, Ok(Ok(()))) {
-                tracing::error!("the keeper of the record broke off");
-            }
+        inner.inbox.push_back(InboxItem::Evict);
+        hub.wake_drive(&session, &mut inner);
+    }
+    hub.running.tasks.close();
+    if tokio::time::timeout(grace, hub.running.tasks.wait()).await.is_err() {
+        tracing::warn!(left = hub.running.tasks.len(), "work of sessions did not end in time");
+    }
+    hub.home.files.stop().await;
+    note(hub, RecordKind::DaemonDown).await;
+    hub.home.keeper.close();
+    let keeping = hub.running.keeping.lock().unwrap_or_else(PoisonError::into_inner).take();
+    if let Some(keeping) = keeping {
+        let ended = tokio::task::spawn_blocking(move || keeping.join()).await;
+        if !matches!(ended, Ok(Ok(()))) {
+            tracing::error!("the keeper of the record broke off");
         }
     }
+}
 
-    /// Records what the daemon itself does. A record that is full now is no reason not to start.
-    async fn note(&self, kind: RecordKind) {
-        let version = Value::plist([("version", Value::str(env!("CARGO_PKG_VERSION")))]);
-        let draft =
-            NewRecord::new("", kind.word(), self.now(), DAEMON_PRINCIPAL, version.to_string());
-        let append = RecordAppend { drafts: vec![draft], ..RecordAppend::default() };
-        if let Err(error) = self.home.keep(append).await {
-            tracing::warn!(%error, %kind, "could not be recorded");
+/// Records what the daemon itself does. A record that is full now is no reason not to start.
+async fn note(hub: &Hub, kind: RecordKind) {
+    let version = Value::plist([("version", Value::str(env!("CARGO_PKG_VERSION")))]);
+    let draft =
+        NewRecord::new("", kind.word(), hub.home.now(), DAEMON_PRINCIPAL, version.to_string());
+    let append = RecordAppend { drafts: vec![draft], ..RecordAppend::default() };
+    if let Err(error) = hub.home.keep(append).await {
+        tracing::warn!(%error, %kind, "could not be recorded");
+    }
+}
+
+/// Wakes sessions that wait for something, or will.
+fn take_up(hub: &Arc<Hub>, waiting: &[WakingSession]) {
+    for row in waiting {
+        let Ok(id) = SessionId::parse(&row.session) else { continue };
+        hub.directory.wakes.set(&id, row.wake);
+        // Of one that has only something planned, the schedules are counted and listed.
+        if row.open > 0 || row.wake.is_some() {
+            tell(hub, id, InboxItem::Recover(hub.running.recovering.token()));
         }
     }
+    hub.running.recovering.close();
+}
 
-    /// Wakes sessions that wait for something, or will.
-    fn take_up(self: &Arc<Hub>, waiting: &[WakingSession]) {
-        for row in waiting {
-            let Ok(id) = SessionId::parse(&row.session) else { continue };
-            self.directory.wakes.set(&id, row.wake);
-            // Of one that has only something planned, the schedules are counted and listed.
-            if row.open > 0 || row.wake.is_some() {
-                self.tell(id, InboxItem::Recover(self.running.recovering.token()));
-            }
+/// Hands work to a session that need not be in memory.
+fn tell(hub: &Arc<Hub>, id: SessionId, work: InboxItem) {
+    let (hub, tasks) = (Arc::clone(hub), hub.running.tasks.clone());
+    tasks.spawn(async move {
+        match hub.find(&id).await {
+            Ok(Some(held)) => held.post(work),
+            Ok(None) => {}
+            // Later, then: the wish is not lost.
+            Err(_) => hub.directory.wakes.set(&id, Some(hub.home.now() + 1000)),
         }
-        self.running.recovering.close();
-    }
+    });
+}
 
-    /// Hands work to a session that need not be in memory.
-    fn tell(self: &Arc<Hub>, id: SessionId, work: InboxItem) {
-        let hub = Arc::clone(self);
-        self.running.tasks.spawn(async move {
-            match hub.find(&id).await {
-                Ok(Some(held)) => held.post(work),
-                Ok(None) => {}
-                // Later, then: the wish is not lost.
-                Err(_) => hub.directory.wakes.set(&id, Some(hub.now() + 1000)),
-            }
-        });
-    }
-
-    /// Tells sessions that time passed: one timer for all of them.
-    async fn keep_time(self: Arc<Hub>, heartbeat: Option<Duration>) {
-        let mut next_beat = heartbeat.map(|every| Instant::now() + every);
-        loop {
-            let due = self
-                .directory
-                .wakes
-                .next()
-                .map_or(MAX_TIMER_SLEEP, |at| self.clock.until(at).min(MAX_TIMER_SLEEP));
-            let beat = next_beat
-                .map_or(MAX_TIMER_SLEEP, |at| at.saturating_duration_since(Instant::now()));
-            tokio::select! {
-                () = tokio::time::sleep(due.min(beat)) => {}
-                () = self.directory.wakes.changed() => {}
-                () = self.running.quit.cancelled() => return,
-            }
-            while let Some(id) = self.directory.wakes.take_due(self.now()) {
-                self.tell(id, InboxItem::Tick(TimerTick::Deadline));
-            }
-            if let (Some(every), Some(at)) = (heartbeat, next_beat)
-                && at <= Instant::now()
-            {
-                next_beat = Some(Instant::now() + every);
-                self.beat();
-            }
+/// Tells sessions that time passed: one timer for all of them.
+async fn keep_time(hub: Arc<Hub>, heartbeat: Option<Duration>) {
+    let mut next_beat = heartbeat.map(|every| Instant::now() + every);
+    loop {
+        let due = hub
+            .directory
+            .wakes
+            .next()
+            .map_or(MAX_TIMER_SLEEP, |at| hub.home.clock.until(at).min(MAX_TIMER_SLEEP));
+        let beat =
+            next_beat.map_or(MAX_TIMER_SLEEP, |at| at.saturating_duration_since(Instant::now()));
+        tokio::select! {
+            () = tokio::time::sleep(due.min(beat)) => {}
+            () = hub.directory.wakes.changed() => {}
+            () = hub.running.quit.cancelled() => return,
+        }
+        while let Some(id) = hub.directory.wakes.take_due(hub.home.now()) {
+            tell(&hub, id, InboxItem::Tick(TimerTick::Deadline));
+        }
+        if let (Some(every), Some(at)) = (heartbeat, next_beat)
+            && at <= Instant::now()
+        {
+            next_beat = Some(Instant::now() + every);
+            send_heartbeat(&hub);
         }
     }
+}
 
-    fn beat(self: &Arc<Hub>) {
-        let hub = Arc::clone(self);
-        self.running.tasks.spawn(async move {
-            let id = SessionId::parse(HEARTBEAT_SESSION).expect("letters are a name");
-            match hub.find(&id).await {
-                Ok(Some(held)) => held.post(InboxItem::Tick(TimerTick::Heartbeat)),
-                Ok(None) => {
-                    let held = hub.find_or_make(&id, &DAEMON_PRINCIPAL.into(), 0);
-                    held.post(InboxItem::Tick(TimerTick::Heartbeat));
-                }
-                Err(failure) => tracing::warn!(%failure, "a heartbeat was left out"),
+fn send_heartbeat(hub: &Arc<Hub>) {
+    let (hub, tasks) = (Arc::clone(hub), hub.running.tasks.clone());
+    tasks.spawn(async move {
+        let id = SessionId::parse(HEARTBEAT_SESSION).expect("letters are a name");
+        match hub.find(&id).await {
+            Ok(Some(held)) => held.post(InboxItem::Tick(TimerTick::Heartbeat)),
+            Ok(None) => {
+                let held = hub.find_or_make(&id, &DAEMON_PRINCIPAL.into(), 0);
+                held.post(InboxItem::Tick(TimerTick::Heartbeat));
             }
-        });
-    }
+            Err(failure) => tracing::warn!(%failure, "a heartbeat was left out"),
+        }
+    });
 }

@@ -14,12 +14,11 @@ use bridle_record::fault;
 
 use crate::access::principal::Principal;
 use crate::engine::hub::Hub;
+use crate::engine::sessions::inbox_item::HOST;
 use crate::engine::sessions::inbox_item::InboxItem;
+use crate::engine::sessions::live_session::CancellableWorker;
 use crate::engine::sessions::live_session::LiveSessionSlot;
 use crate::log_line::one_line;
-
-/// Principal that reports how an act of the host ended.
-pub(in crate::engine) const HOST: &str = "host";
 
 /// An order on its way to an actuator of the host.
 pub(in crate::engine) struct OrderJob {
@@ -30,12 +29,6 @@ pub(in crate::engine) struct OrderJob {
     pub(in crate::engine) record: u64,
     /// For whom it is carried out.
     pub(in crate::engine) principal: Box<str>,
-}
-
-/// A worker that can be told to stop.
-#[derive(Debug)]
-pub(in crate::engine) struct CancellableWorker {
-    pub(in crate::engine) cancel: CancelFlag,
 }
 
 /// Has a thinker think.
@@ -113,7 +106,7 @@ pub(in crate::engine) fn execute(
 }
 
 async fn act(hub: &Arc<Hub>, session: &Arc<LiveSessionSlot>, ordered: OrderJob) -> Outcome {
-    let (host, id, at) = (hub.home.host(), session.id.clone(), hub.now());
+    let (host, id, at) = (hub.home.host(), session.id.clone(), hub.home.now());
     let acting = tokio::task::spawn_blocking(move || {
         let mut note = |text: &str| {
             tracing::info!(target: "bridle::log", session = %id, "{}", one_line(text));

@@ -56,7 +56,8 @@ async fn one(
         return Err(OpenHarnessCode::Forbidden);
     }
     let query = DaemonQuery::approve(name, answer).ok_or(OpenHarnessCode::ContinuationInvalid)?;
-    let asked = Arc::clone(&http.shared.hub).ask(who.clone(), query, None).await;
+    let asked =
+        crate::engine::ask_daemon(Arc::clone(&http.shared.hub), who.clone(), query, None).await;
     let told = asked.map_err(|failure| match failure.code {
         EngineErrorCode::Overloaded
         | EngineErrorCode::StoreUnavailable

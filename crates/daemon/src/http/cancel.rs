@@ -136,7 +136,7 @@ pub(super) fn end_at(
 
 /// Has the session give up what it does for a request.
 async fn give_up(http: &HttpService, who: Principal, run: RunLocation, how: WithdrawalReason) {
-    Arc::clone(&http.shared.hub).withdraw(who, run.session, run.seq, how).await;
+    crate::engine::withdraw(Arc::clone(&http.shared.hub), who, run.session, run.seq, how).await;
 }
 
 /// Calls a request of a principal off, if it is known and not answered yet; accepted in any case.
@@ -159,7 +159,8 @@ pub(super) async fn call_off(
 async fn taken_before(http: &HttpService, who: &Principal, id: &RequestId) -> Option<RunLocation> {
     let is_it = |signal: &Signal| run::is_request(signal, who, id);
     let first = Some(session_key::once(who, id));
-    let found = Arc::clone(&http.shared.hub).find_ongoing(who.clone(), first, is_it).await;
+    let found =
+        crate::engine::find_ongoing(Arc::clone(&http.shared.hub), who.clone(), first, is_it).await;
     found.map(|(session, seq)| RunLocation { session, seq })
 }
 

@@ -23,6 +23,7 @@ use super::shell_description::ShellDescription;
 use super::to_signal::{self, NAMED};
 use crate::access::principal::Principal;
 use crate::byte_budget::OWNED;
+use crate::engine;
 use crate::engine::{
     AttachRequest, AttachRole, AttachedShell, EngineError, EngineErrorCode, OutboundItem,
     ShellSignal, StreamEvent, StreamEventKind, StreamMode,
@@ -165,7 +166,8 @@ async fn join(
     place: Option<&SessionId>,
 ) -> Result<Arc<AttachedShell>, OpenHarnessCode> {
     let Some(place) = place else {
-        let fresh = http.shared.hub.attach_fresh(wanted.who.clone(), attach(wanted, None));
+        let fresh =
+            engine::attach_fresh(&http.shared.hub, wanted.who.clone(), attach(wanted, None));
         return fresh.map_err(|failure| refused(&failure));
     };
     let first = enter(http, wanted, attach(wanted, Some(place.clone()))).await;
@@ -189,7 +191,7 @@ async fn enter(
     wanted: &RunRequest<'_>,
     want: AttachRequest,
 ) -> Result<Arc<AttachedShell>, EngineError> {
-    Arc::clone(&http.shared.hub).attach(wanted.who.clone(), want).await
+    engine::attach(&http.shared.hub, wanted.who.clone(), want).await
 }
 
 fn attach(wanted: &RunRequest<'_>, session: Option<SessionId>) -> AttachRequest {

@@ -6,6 +6,7 @@
 //!
 //! long: the steps of one append stand together.
 
+use crate::engine::home::Home;
 use bridle_host::{CrashOutcome, Host};
 use bridle_loop::{
     ActuatorLocation, ActuatorRef, AnsweredBody, Effect, EffectId, Event, FinishBody, KeywordName,
@@ -90,15 +91,24 @@ pub(in crate::engine) struct BatchContext<'a> {
     pub(in crate::engine) at: i64,
 }
 
+impl<'a> BatchContext<'a> {
+    /// The services of a home, now.
+    pub(in crate::engine) fn of(home: &'a Home) -> BatchContext<'a> {
+        BatchContext {
+            host: home.host_ref(),
+            actuators: home.actuators(),
+            guard: &home.guard,
+            sums: &home.sums,
+            plans: &home.plans,
+            at: home.now(),
+        }
+    }
+}
+
 /// An append in the making.
 pub(in crate::engine) struct AppendBatch<'a> {
     pub(in crate::engine) core: &'a mut LoadedSession,
-    host: &'a Host,
-    /// Actuators of the host.
-    actuators: &'a [ActuatorRef],
-    guard: &'a PolicyGuard,
-    sums: &'a PrincipalUsageSums,
-    plans: &'a ScheduleList,
+    services: BatchContext<'a>,
     /// The policies that hold.
     present: Arc<GuardState>,
     at: i64,
@@ -116,19 +126,14 @@ impl<'a> AppendBatch<'a> {
     /// An empty batch.
     pub(in crate::engine) fn new(
         core: &'a mut LoadedSession,
-        means: BatchContext<'a>,
+        services: BatchContext<'a>,
     ) -> AppendBatch<'a> {
-        let BatchContext { host, actuators, guard, sums, plans, at } = means;
         let session = core.state.session().as_str().into();
         AppendBatch {
             core,
-            host,
-            actuators,
-            guard,
-            sums,
-            plans,
-            present: guard.present(),
-            at,
+            services,
+            present: services.guard.present(),
+            at: services.at,
             session,
             append: RecordAppend::default(),
             after: Vec::new(),
@@ -164,7 +169,7 @@ impl<'a> AppendBatch<'a> {
             InboxItem::Drafted { effect, .. } if !self.core.awaits(effect) => {}
             InboxItem::Drafted { effect, mut draft } => {
                 if let Ok(draft) = &mut draft {
-                    self.plans.inform(&self.core.state, self.at, &mut draft.calls);
+                    self.services.plans.inform(&self.core.state, self.at, &mut draft.calls);
                 }
                 let cause = self.intent(effect);
                 let effect = EffectId(effect);
@@ -224,7 +229,7 @@ impl<'a> AppendBatch<'a> {
     /// ended; of others nobody knows.
     fn take_up_begun(&mut self, id: EffectId, order: &Order) {
         let record = self.core.open.get(&id.0).copied().flatten().unwrap_or(0);
-        let outcome = match self.host.crash_outcome(order, record) {
+        let outcome = match self.services.host.crash_outcome(order, record) {
             CrashOutcome::Ended(outcome) => outcome,
             CrashOutcome::NotDone => return self.after.push(PostCommit::Execute { effect: id.0 }),
             CrashOutcome::Unknown => Outcome::UnknownOutcome,
@@ -234,11 +239,11 @@ impl<'a> AppendBatch<'a> {
     }
 
     fn consult(&self, context: &SignalContext) -> ReflexAdvice {
-        let mut advice = self.host.consult(context);
+        let mut advice = self.services.host.consult(context);
         let owner = self.core.state.owner().unwrap_or_default();
         let readers = Principal::readership(&context.signal.from, owner);
-        self.host.prepare(&mut advice.proposals, readers);
-        self.plans.inform(&self.core.state, self.at, &mut advice.proposals);
+        self.services.host.prepare(&mut advice.proposals, readers);
+        self.services.plans.inform(&self.core.state, self.at, &mut advice.proposals);
         advice
     }
 
@@ -277,7 +282,12 @@ impl<'a> AppendBatch<'a> {
         }
         if signal.kind == SignalKind::Request {
             let target = signal.target.clone();
-            self.plans.inform_one(&self.core.state, self.at, target.as_ref(), &mut signal.payload);
+            self.services.plans.inform_one(
+                &self.core.state,
+                self.at,
+                target.as_ref(),
+                &mut signal.payload,
+            );
         }
         let seq = self.core.state.next_seq().0;
         if let Some(MessageReceipt { message, body }) = receipt {
@@ -338,7 +348,7 @@ impl<'a> AppendBatch<'a> {
     /// Tells the State what can be reached, if that is more than it knows. What a shell offered
     /// once stays: a request to a shell that is away waits for it.
     fn register(&mut self, offers: &[KeywordName]) {
-        let host = self.actuators;
+        let host = self.services.actuators;
         let known = self.core.state.actuators();
         let is_known = |name: &KeywordName| known.iter().any(|actuator| actuator.name == *name);
         if known.starts_with(host) && offers.iter().all(is_known) {
@@ -384,7 +394,7 @@ impl<'a> AppendBatch<'a> {
         if self.core.state.is_judged_by(&present.installed) {
             return;
         }
-        if !self.guard.is_recorded() {
+        if !self.services.guard.is_recorded() {
             // It could not be recorded when it was installed.
             self.append.drafts.push(present.draft(self.at, ENGINE));
         }
@@ -450,7 +460,7 @@ impl<'a> AppendBatch<'a> {
         if !self.core.state.budgets_askers() {
             return None;
         }
-        let (sums, at) = (self.sums.lock(), UnixMillis(self.at));
+        let (sums, at) = (self.services.sums.lock(), UnixMillis(self.at));
         for asker in self.core.state.askers(event) {
             let counted = sums.elsewhere(at, &asker, &self.core.state);
             if self.core.state.is_news(at, &counted) {
@@ -472,7 +482,8 @@ impl<'a> AppendBatch<'a> {
         if decisions.peek().is_none() {
             return;
         }
-        let (mut sums, at) = (held.unwrap_or_else(|| self.sums.lock()), UnixMillis(self.at));
+        let (mut sums, at) =
+            (held.unwrap_or_else(|| self.services.sums.lock()), UnixMillis(self.at));
         for asker in decisions {
             sums.add(at, asker);
             self.acts.push((at, asker.into()));

@@ -34,7 +34,7 @@ pub(in crate::engine) fn settle(
     // Before anybody hears of it: whoever was told that something is planned finds it in the list.
     desk.hub.home.plans.note(&core.state);
     let mut inner = desk.session.lock();
-    let room = desk.hub.room();
+    let room = RingCapacity::of(&desk.hub.limits);
     let acts = BTreeMap::new();
     let mut settling = PublishContext {
         inner: &mut inner,

@@ -5,6 +5,7 @@
 //! messages are refused to their senders, and what nobody would send again waits for the next
 //! try.
 
+use crate::engine::commit::batch::BatchContext;
 use bridle_history::session_fold;
 use bridle_loop::{KeywordName, RecordKind, SessionStart};
 use bridle_record::{
@@ -13,7 +14,9 @@ use bridle_record::{
 use bridle_sexp::Value;
 use std::collections::BTreeSet;
 use std::collections::btree_map::Entry;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::oneshot;
 
@@ -45,11 +48,21 @@ const SPAWN_BLOCKING_BYTES: usize = OWNED * (64 << 10);
 /// Fewer are read again in about a millisecond, and a session of one exchange has ten.
 const MIN_RECORDS_TO_SAVE: usize = 32;
 
+/// Pause before work that could not be recorded is tried again.
+const RECORD_RETRY_INTERVAL: Duration = Duration::from_millis(500);
+
 /// Reason for a message that could not be recorded.
 const NOT_RECORDED: &str = "the record takes nothing now, so nothing was done; send it again later";
 
 /// Works the inbox off and ends.
-pub(in crate::engine) async fn drive(hub: Arc<Hub>, session: Arc<LiveSessionSlot>) {
+pub(in crate::engine) fn drive(
+    hub: Arc<Hub>,
+    session: Arc<LiveSessionSlot>,
+) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+    Box::pin(work_off(hub, session))
+}
+
+async fn work_off(hub: Arc<Hub>, session: Arc<LiveSessionSlot>) {
     let core = session.lock().core.take();
     let mut task = SessionTask { hub, session, core, undo: Vec::new() };
     loop {
@@ -128,9 +141,9 @@ struct SteppedBatch {
 impl PendingBatch {
     /// Steps through it.
     fn make(self, hub: &Hub, session: &LiveSessionSlot, core: &mut LoadedSession) -> SteppedBatch {
-        let mut batch = AppendBatch::new(core, hub.means());
+        let mut batch = AppendBatch::new(core, BatchContext::of(&hub.home));
         if self.works.iter().any(InboxItem::begins) {
-            batch.begin(|| began(&session.owner, hub.approval_time()));
+            batch.begin(|| began(&session.owner, hub.limits.approval));
         }
         if let Some(busy) = &self.take_up {
             batch.take_up(busy);
@@ -141,7 +154,7 @@ impl PendingBatch {
         }
         let AppendBatch { mut append, after, acts, changes, .. } = batch;
         core.complete(&mut append);
-        core.bill(&mut append, payer, hub.now());
+        core.bill(&mut append, payer, hub.home.now());
         SteppedBatch { append, after, acts, changes }
     }
 }
@@ -330,7 +343,7 @@ impl SessionTask {
             self.core = Some(Box::new(LoadedSession::unborn(self.session.id.clone())));
             return Ok(());
         }
-        let found = load::load(&self.hub, &self.session.id).await?;
+        let found = load::load(&self.hub.home, &self.session.id).await?;
         let mut inner = self.session.lock();
         inner.head = inner.head.max(found.core.state.next_seq().0 - 1);
         for (effect, request) in found.requests {
@@ -343,7 +356,7 @@ impl SessionTask {
                 fresh.push(place.insert(asking).clone());
             }
         }
-        self.hub.offer_questions(&self.session, &mut inner, &fresh, None);
+        self.session.offer_questions(&self.hub.home, &mut inner, &fresh, None);
         drop(inner);
         self.core = Some(Box::new(found.core));
         Ok(())
@@ -398,7 +411,7 @@ impl SessionTask {
     /// Ends the task with work left; it is tried again soon.
     fn stall(&mut self) {
         self.session.lock().driving = false;
-        self.hub.retry_later(&self.session);
+        retry_later(&self.hub, &self.session);
     }
 
     /// Begins the session as a continuation of another.
@@ -412,7 +425,7 @@ impl SessionTask {
             let _ = done.send(false);
             return true;
         }
-        let mut batch = AppendBatch::new(core, self.hub.means());
+        let mut batch = AppendBatch::new(core, BatchContext::of(&self.hub.home));
         batch.begin(|| began);
         let AppendBatch { mut append, after, .. } = batch;
         core.complete(&mut append);
@@ -523,4 +536,20 @@ impl AppendRollback {
             work => work.again().map(AppendRollback::Again),
         }
     }
+}
+
+/// Tries again soon what could not be recorded.
+fn retry_later(hub: &Arc<Hub>, session: &Arc<LiveSessionSlot>) {
+    let (hub, session) = (Arc::clone(hub), Arc::clone(session));
+    let tasks = hub.running.tasks.clone();
+    tasks.spawn(async move {
+        tokio::select! {
+            () = tokio::time::sleep(RECORD_RETRY_INTERVAL) => {}
+            () = hub.running.quit.cancelled() => return,
+        }
+        let mut inner = session.lock();
+        if !inner.inbox.is_empty() {
+            hub.wake_drive(&session, &mut inner);
+        }
+    });
 }

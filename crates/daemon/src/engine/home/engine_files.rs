@@ -11,19 +11,14 @@ use bridle_memex::{
     EditorSlot, MemexFolder, MemexSettings, MemexSetup, MemoryEditor, MemoryOptions, MemoryStore,
     RollbackChoice, WatchSettings, is_in_clear,
 };
-use bridle_sexp::Value;
 
 use crate::config::DaemonConfig;
 use crate::engine::clock::MonotonicClock;
-use crate::engine::error::{EngineError, EngineErrorCode};
+use crate::engine::home::Home;
 use crate::engine::home::guard::protected;
 use crate::engine::home::memex_service::AsyncMemexService;
 use crate::engine::home::unsaved_buffers::UnsavedBuffers;
-use crate::engine::hub::Hub;
 use crate::error::DaemonError;
-
-/// Reason for a path that names a file, or nothing.
-const NO_FOLDER: &str = "expected the path of a folder, whole";
 
 /// The files, and what is needed to open them.
 pub(in crate::engine) struct EngineFiles {
@@ -37,7 +32,7 @@ pub(in crate::engine) struct EngineFiles {
     /// Actuators of the host since they are open, if they were not from the start.
     actuators: OnceLock<Vec<ActuatorRef>>,
     /// One opens them at a time.
-    opening: tokio::sync::Mutex<()>,
+    pub(in crate::engine) opening: tokio::sync::Mutex<()>,
 }
 
 struct OpenedStores {
@@ -175,54 +170,15 @@ impl EngineFiles {
     }
 
     /// Opens the files of a folder while the daemon runs, and has them looked after.
-    fn open_later(&self, root: &Path, hub: &Hub) -> Result<(), DaemonError> {
+    pub(in crate::engine) fn open_later(
+        &self,
+        root: &Path,
+        home: &Home,
+    ) -> Result<(), DaemonError> {
         let memory = self.open(root)?;
-        self.look_after(root, Arc::clone(&memory), &hub.home.overlays)?;
+        self.look_after(root, Arc::clone(&memory), &home.overlays)?;
         self.admit(&memory);
-        let _ = self.actuators.set(hub.home.host.actuators());
+        let _ = self.actuators.set(home.host.actuators());
         Ok(())
-    }
-}
-
-impl Hub {
-    /// Takes a folder of Org files up, if none is open; tells which is, then.
-    ///
-    /// # Errors
-    /// `invalid-value`: it is no folder, it cannot be used, or another one is open.
-    pub(in crate::engine) async fn open_memex(
-        self: &Arc<Hub>,
-        path: &str,
-        by: &str,
-    ) -> Result<Value, EngineError> {
-        let _alone = self.home.files.opening.lock().await;
-        let (hub, path) = (Arc::clone(self), PathBuf::from(path));
-        let opened = tokio::task::spawn_blocking(move || hub.open_folder(&path)).await;
-        let folder = opened.map_err(|error| {
-            tracing::error!(%error, "opening a memex broke off");
-            EngineError::from(EngineErrorCode::Internal)
-        })??;
-        tracing::info!(by, "a memex is open");
-        Ok(Value::str(folder))
-    }
-
-    fn open_folder(&self, path: &Path) -> Result<String, EngineError> {
-        let real = path.is_absolute().then(|| path.canonicalize().ok()).flatten();
-        let real = real
-            .filter(|real| real.is_dir())
-            .ok_or_else(|| EngineError::invalid("path", NO_FOLDER))?;
-        let name = real.display().to_string();
-        match self.home.files.memory() {
-            Some(open) if open.root() == real => return Ok(name),
-            Some(_) => {
-                let text = "another memex is open; it is exchanged when the daemon starts again";
-                return Err(EngineError::invalid("path", text));
-            }
-            None => {}
-        }
-        self.home.files.open_later(&real, self).map_err(|error| {
-            tracing::warn!(%error, "a memex cannot be opened");
-            EngineError::invalid("path", format!("the folder cannot be a memex: {error}"))
-        })?;
-        Ok(name)
     }
 }

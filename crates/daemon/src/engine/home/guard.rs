@@ -7,9 +7,8 @@
 
 use bridle_history::policy_sets::PolicySetCache;
 use bridle_loop::{
-    ApprovalRequest, DEFAULT_POLICY, GuardPolicies, InstalledPolicies, PolicyBody, PolicyHash,
-    PolicyRefusedBody, PolicyVerdict, RecordKind, SessionAccess, SessionId, UnixMillis,
-    VisitedSession,
+    DEFAULT_POLICY, GuardPolicies, InstalledPolicies, PolicyBody, PolicyHash, PolicyRefusedBody,
+    RecordKind,
 };
 use bridle_record::NewRecord;
 use std::error::Error as _;
@@ -19,9 +18,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use crate::access::policy_file;
 use crate::access::policy_load::{self, LoadMarker};
-use crate::access::principal::Principal;
 use crate::config::{DaemonConfig, PolicyChoice};
-use crate::engine::hub::Hub;
 
 /// The policies of one daemon.
 pub(crate) struct PolicyGuard {
@@ -170,35 +167,6 @@ pub(in crate::engine) fn refusal(
     let file = file.map(|file| file.display().to_string());
     let body = PolicyRefusedBody::write(file.as_deref(), reason);
     NewRecord::new("", RecordKind::PolicyRefused.word(), at, principal, body)
-}
-
-impl Hub {
-    /// Asks the policies whether somebody may do this to a session. Anybody of whom nothing is
-    /// known may not, whatever they say: one of those is like another.
-    pub(in crate::engine) fn may(
-        &self,
-        who: &Principal,
-        access: SessionAccess,
-        session: &SessionId,
-        owner: &str,
-    ) -> bool {
-        let visited = VisitedSession { session, owner, now: UnixMillis(self.now()) };
-        let found = self.home.guard.present().installed.may(&who.asker(), access, visited);
-        who.permits(access) && found.word == PolicyVerdict::Allow
-    }
-
-    /// Asks the policies whether somebody may answer a question of a session.
-    pub(in crate::engine) fn may_answer(
-        &self,
-        who: &Principal,
-        question: &ApprovalRequest,
-        session: &SessionId,
-        owner: &str,
-    ) -> bool {
-        let visited = VisitedSession { session, owner, now: UnixMillis(self.now()) };
-        let found = self.home.guard.present().installed.may_answer(&who.asker(), question, visited);
-        who.permits(SessionAccess::Approve) && found.word == PolicyVerdict::Allow
-    }
 }
 
 /// Reads a set and runs its examples; says what is wrong, with the lines of the file.

@@ -11,7 +11,7 @@ use bridle_record::{
     AppendNumbers, NewRecord, RecordAppend, RecordStore, StoreError, WalCheckpointer, fault,
 };
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -85,6 +85,8 @@ pub(in crate::engine) struct RecordWriter {
     /// Places in the queue; it grows no further.
     room: Semaphore,
     healthy: Arc<AtomicBool>,
+    /// Number of the latest record.
+    head: AtomicU64,
 }
 
 impl RecordWriter {
@@ -94,6 +96,7 @@ impl RecordWriter {
     /// The system gives no thread.
     pub(in crate::engine) fn start(
         store: RecordStore,
+        head: u64,
         state: &Path,
         clock: Arc<MonotonicClock>,
         commits: Histogram,
@@ -106,7 +109,13 @@ impl RecordWriter {
         let desk = WriterThread { store, clock, healthy: healthy_too, commits, copying, spending };
         let thread = thread::Builder::new();
         let thread = thread.name("keeper".to_owned()).spawn(move || desk.run(&waiting))?;
-        Ok((RecordWriter { jobs, room: Semaphore::new(QUEUE), healthy }, thread))
+        let head = AtomicU64::new(head);
+        Ok((RecordWriter { jobs, room: Semaphore::new(QUEUE), healthy, head }, thread))
+    }
+
+    /// Number of the latest record.
+    pub(in crate::engine) fn head(&self) -> u64 {
+        self.head.load(Ordering::Relaxed)
     }
 
     /// Has an append kept; it is durable when this returns.
@@ -121,6 +130,9 @@ impl RecordWriter {
         let _place = self.room.acquire().await.map_err(|_| AppendError::Closed)?;
         self.jobs.send(WriterJob::Append(append, reply)).map_err(|_| AppendError::Closed)?;
         let (numbers, _append) = answer.await.map_err(|_| AppendError::Closed)??;
+        if let Some(last) = numbers.last() {
+            self.head.fetch_max(last.0, Ordering::Relaxed);
+        }
         Ok(numbers)
     }
 

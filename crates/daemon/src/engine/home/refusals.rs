@@ -5,16 +5,13 @@
 //! counted, and the next record has their number. Peers that nobody knows are counted apart, so that
 //! they do not hide what a known one tries.
 
-use bridle_loop::{RecordKind, SessionId, SignalKind};
-use bridle_record::{NewRecord, RecordAppend};
+use bridle_loop::{SessionId, SignalKind};
 use bridle_sexp::Value;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::access::principal::Principal;
 use crate::engine::error::{EngineError, EngineErrorCode};
-use crate::engine::hub::Hub;
-use crate::engine::sessions::inbound_message::ShellSignal;
 use crate::engine::stream::AttachRole;
 
 /// Attempts of known principals that are recorded in one [`REFUSAL_WINDOW`]: enough to see what goes on.
@@ -71,61 +68,9 @@ struct PrincipalRefusals {
     unrecorded: u64,
 }
 
-impl Hub {
-    /// Answers a message of a peer that nobody knows. The answer is no event: it has no number, is in
-    /// no record and no session, and is counted alone.
-    ///
-    /// # Errors
-    /// `not-permitted` for everything but the built-in words.
-    pub(crate) fn answer_stranger(
-        self: &Arc<Hub>,
-        signal: &ShellSignal,
-    ) -> Result<Value, EngineError> {
-        self.running.check_open()?;
-        let payload = Some(&signal.payload).filter(|_| signal.kind == SignalKind::Event);
-        match payload.and_then(|payload| self.home.host_ref().answer_stranger(payload)) {
-            Some(answer) => {
-                self.metrics().strangers_answered.inc();
-                Ok(answer)
-            }
-            None => Err(self.forbid(&Principal::Anonymous, RefusedAttempt::Say(signal.kind))),
-        }
-    }
-
-    /// Refuses the answer of a peer that nobody knows to a request that it was never sent.
-    pub(crate) fn refuse_stranger_answer(self: &Arc<Hub>, id: Option<&Value>) -> EngineError {
-        match self.running.check_open() {
-            Ok(()) => self.forbid(&Principal::Anonymous, RefusedAttempt::Answer(id)),
-            Err(error) => error,
-        }
-    }
-
-    /// Refuses what a principal may not do, and records that it was tried.
-    pub(crate) fn forbid(
-        self: &Arc<Hub>,
-        who: &Principal,
-        attempt: RefusedAttempt<'_>,
-    ) -> EngineError {
-        let failure = attempt.failure(who);
-        let Some(unrecorded) = self.home.refusals.count(who, Instant::now()) else {
-            return failure;
-        };
-        let body = attempt.body(failure.code, unrecorded).to_string();
-        let draft = NewRecord::new("", RecordKind::Refused.word(), self.now(), &who.name(), body);
-        let hub = Arc::clone(self);
-        self.running.tasks().spawn(async move {
-            let append = RecordAppend { drafts: vec![draft], ..RecordAppend::default() };
-            if let Err(error) = hub.home.keep(append).await {
-                tracing::warn!(%error, "a refused attempt could not be recorded");
-            }
-        });
-        failure
-    }
-}
-
 impl RefusedAttempt<'_> {
     /// Returns the error for its principal: sessions of others do not exist.
-    fn failure(self, who: &Principal) -> EngineError {
+    pub(in crate::engine) fn failure(self, who: &Principal) -> EngineError {
         if *who == Principal::Anonymous {
             return EngineError::because(EngineErrorCode::NotPermitted, NOBODY_KNOWS);
         }
@@ -144,7 +89,7 @@ impl RefusedAttempt<'_> {
         }
     }
 
-    fn body(self, code: EngineErrorCode, unrecorded: u64) -> Value {
+    pub(in crate::engine) fn body(self, code: EngineErrorCode, unrecorded: u64) -> Value {
         let (what, key, value) = match self {
             RefusedAttempt::Attach(role, session) => {
                 let what = if role == AttachRole::Observer { "observe" } else { "control" };
@@ -179,7 +124,7 @@ fn kind_word(kind: SignalKind) -> &'static str {
 
 impl RefusalCounter {
     /// Counts an attempt; if it is to be recorded, returns how many before it were not.
-    fn count(&self, who: &Principal, now: Instant) -> Option<u64> {
+    pub(in crate::engine) fn count(&self, who: &Principal, now: Instant) -> Option<u64> {
         let (counted, most) = match who {
             Principal::Anonymous => (&self.strangers, MAX_STRANGERS_RECORDED_PER_WINDOW),
             _ => (&self.known, MAX_RECORDED_PER_WINDOW),

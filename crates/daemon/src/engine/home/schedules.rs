@@ -7,11 +7,8 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use bridle_loop::{KeywordName, Proposal, ScheduleFact, SessionAccess, SessionId, SessionState};
+use bridle_loop::{KeywordName, Proposal, ScheduleFact, SessionId, SessionState};
 use bridle_sexp::Value;
-
-use crate::access::principal::Principal;
-use crate::engine::hub::Hub;
 
 /// Times that a schedule fires at most.
 pub(in crate::engine) const MAX_SCHEDULE_RUNS: i64 = 1_000;
@@ -26,7 +23,7 @@ pub(in crate::engine) const MAX_SCHEDULES_PER_SESSION: usize = 16;
 pub(in crate::engine) const MIN_SCHEDULE_INTERVAL_MS: i64 = 60_000;
 
 /// Schedules in one list, the ones that are due first.
-const MAX_LISTED: usize = 1_000;
+pub(in crate::engine) const MAX_LISTED: usize = 1_000;
 
 /// Schedules of a daemon, by session.
 #[derive(Debug, Default)]
@@ -103,38 +100,19 @@ impl ScheduleList {
         elsewhere
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<SessionId, SessionSchedules>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Hub {
-    /// Schedules that a principal may see, as a list of plists, those that are due first.
-    pub(crate) fn schedules(&self, who: &Principal) -> Value {
-        let mut all: Vec<(SessionId, Arc<str>, ScheduleFact)> = Vec::new();
-        for (session, of) in &*self.home.plans.lock() {
+    /// Every schedule, each with its session and the owner of that.
+    pub(in crate::engine) fn all(&self) -> Vec<(SessionId, Arc<str>, ScheduleFact)> {
+        let mut all = Vec::new();
+        for (session, of) in &*self.lock() {
             let owner: Arc<str> = of.owner.clone().into();
             let facts = of.schedules.iter();
             all.extend(facts.map(|fact| (session.clone(), Arc::clone(&owner), fact.clone())));
         }
-        all.retain(|(session, owner, _)| self.may(who, SessionAccess::Observe, session, owner));
-        all.sort_by_key(|(_, _, fact)| fact.due);
-        Value::list(all.into_iter().take(MAX_LISTED).map(|(session, owner, fact)| {
-            let optional = [
-                ("every", fact.every),
-                ("left", fact.left.map(i64::from)),
-                ("until", fact.until.map(|until| until.0)),
-            ];
-            let optional =
-                optional.into_iter().filter_map(|(key, it)| Some((key, Value::int(it?))));
-            let pairs = [
-                ("session", Value::str(session.as_str())),
-                ("owner", Value::str(&*owner)),
-                ("name", Value::str(&*fact.name)),
-                ("due", Value::int(fact.due.0)),
-            ];
-            Value::plist(pairs.into_iter().chain(optional))
-        }))
+        all
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<SessionId, SessionSchedules>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -3,6 +3,7 @@
 //! An AST is handed to who may see its session, and comes as the text that was sent; in the words of
 //! another dialect only to who reads that.
 
+use crate::engine::queries::memory_query::recall;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -50,7 +51,7 @@ pub(in crate::engine) fn modified(hub: Arc<Hub>, from: QueryAsker, payload: Valu
         let owner = from.who.name();
         // Links are followed on the way.
         let asked = tokio::task::spawn_blocking(move || {
-            let found = hub.home.overlays.modified(&owner, Path::new(&file), hub.now());
+            let found = hub.home.overlays.modified(&owner, Path::new(&file), hub.home.now());
             QueryAnswer::from(report(&file, found))
         });
         asked.await.map_err(|_| EngineErrorCode::Internal.into())
@@ -105,7 +106,7 @@ async fn on_disk(
     shape: NodeShape,
 ) -> Result<Option<QueryAnswer>, EngineError> {
     let (ask, own) = (MemexQuestion::Source(file.to_owned()), from.own.clone());
-    let Ok(found) = hub.recall(&from.who, ask, own).await else { return Ok(None) };
+    let Ok(found) = recall(hub, &from.who, ask, own).await else { return Ok(None) };
     let (file, dialect) = (file.to_owned(), from.dialect);
     let made = tokio::task::spawn_blocking(move || {
         let source = found.get("source").and_then(Value::as_str).unwrap_or_default();
@@ -194,7 +195,7 @@ async fn session(
     let forbidden =
         || hub.forbid(&from.who, RefusedAttempt::Attach(AttachRole::Observer, Some(&id)));
     match hub.find(&id).await? {
-        Some(held) if is_own || hub.sees(&from.who, &held.session) => Ok(held),
+        Some(held) if is_own || held.session.is_visible_to(&hub.home, &from.who) => Ok(held),
         _ => Err(forbidden()),
     }
 }

@@ -125,22 +125,20 @@ impl ContextQuery {
     }
 }
 
-impl Hub {
-    /// Answers a question about the context.
-    ///
-    /// # Errors
-    /// The action fails, or the asker is unknown (`not-permitted`).
-    pub(crate) async fn inform(
-        self: Arc<Hub>,
-        from: QueryAsker,
-        asked: ContextQuery,
-    ) -> Result<QueryAnswer, EngineError> {
-        if from.who == Principal::Anonymous {
-            return Err(self.forbid(&from.who, RefusedAttempt::Say(SignalKind::Request)));
-        }
-        let ContextQuery { action, payload } = asked;
-        (action.answer)(self, from, payload).await
+/// Answers a question about the context.
+///
+/// # Errors
+/// The action fails, or the asker is unknown (`not-permitted`).
+pub(crate) async fn inform(
+    hub: Arc<Hub>,
+    from: QueryAsker,
+    asked: ContextQuery,
+) -> Result<QueryAnswer, EngineError> {
+    if from.who == Principal::Anonymous {
+        return Err(hub.forbid(&from.who, RefusedAttempt::Say(SignalKind::Request)));
     }
+    let ContextQuery { action, payload } = asked;
+    (action.answer)(hub, from, payload).await
 }
 
 fn unknown() -> EngineError {

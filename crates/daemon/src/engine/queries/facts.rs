@@ -1,7 +1,7 @@
 //! What the daemon tells about itself: to thinkers, and to shells that ask for sessions.
 
+use crate::engine::home::schedules::MAX_LISTED;
 use std::collections::HashMap;
-use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock, Weak};
 
 use bridle_host::{DaemonFacts, SessionFact, SessionList, SessionVisibility, StatusFact};
@@ -33,6 +33,25 @@ impl HubFacts {
     fn hub(&self) -> Option<Arc<Hub>> {
         self.0.get().and_then(Weak::upgrade)
     }
+}
+
+/// Counts of all that is going on, for a detailed health answer.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct EngineTraffic {
+    /// Sessions in memory.
+    pub(crate) sessions: usize,
+    /// Connections attached to them.
+    pub(crate) shells: usize,
+    /// Messages that wait for their session.
+    pub(crate) messages: usize,
+    /// Thoughts, acts and requests to shells that are not over.
+    pub(crate) effects: usize,
+    /// Questions of the guard that nobody has answered.
+    pub(crate) approvals: usize,
+    /// Appends that wait for the keeper.
+    pub(crate) appends: usize,
+    /// Number of the latest record.
+    pub(crate) records: u64,
 }
 
 /// Facts about a session that is in memory.
@@ -73,7 +92,7 @@ impl DaemonFacts for HubFacts {
             sessions: live.len(),
             busy: live.values().filter(|live| live.status.doing != EngineActivity::Idle).count(),
             shells: live.values().map(|live| live.shells).sum(),
-            record: hub.home.head.load(Ordering::Relaxed),
+            record: hub.home.head(),
             trouble: (!hub.home.is_healthy()).then(|| "the record takes nothing".into()),
             ..nothing_known()
         }
@@ -85,7 +104,7 @@ pub(in crate::engine) fn list(hub: &Hub, who: &Principal) -> Value {
     let live = live(hub);
     let sees = |row: &SessionRow| {
         let id = SessionId::parse(&row.name);
-        id.is_ok_and(|id| hub.may(who, SessionAccess::Observe, &id, &row.owner))
+        id.is_ok_and(|id| hub.home.may(who, SessionAccess::Observe, &id, &row.owner))
     };
     let rows = rows(hub, |_| true);
     let rows = rows.iter().take(LOOKED_AT).filter(|row| sees(row));
@@ -121,6 +140,44 @@ fn live(hub: &Hub) -> HashMap<Box<str>, LiveSession> {
         (session.id.as_str().into(), live)
     };
     hub.directory.present().into_iter().map(look).collect()
+}
+
+/// Schedules that a principal may see, as a list of plists, those that are due first.
+pub(crate) fn list_schedules(hub: &Hub, who: &Principal) -> Value {
+    let mut all = hub.home.plans.all();
+    all.retain(|(session, owner, _)| hub.home.may(who, SessionAccess::Observe, session, owner));
+    all.sort_by_key(|(_, _, fact)| fact.due);
+    Value::list(all.into_iter().take(MAX_LISTED).map(|(session, owner, fact)| {
+        let optional = [
+            ("every", fact.every),
+            ("left", fact.left.map(i64::from)),
+            ("until", fact.until.map(|until| until.0)),
+        ];
+        let optional = optional.into_iter().filter_map(|(key, it)| Some((key, Value::int(it?))));
+        let pairs = [
+            ("session", Value::str(session.as_str())),
+            ("owner", Value::str(&*owner)),
+            ("name", Value::str(&*fact.name)),
+            ("due", Value::int(fact.due.0)),
+        ];
+        Value::plist(pairs.into_iter().chain(optional))
+    }))
+}
+
+/// Counts all that is going on now. Looks at every session in memory.
+pub(crate) fn count_traffic(hub: &Hub) -> EngineTraffic {
+    let appends = hub.home.keeper.waiting();
+    let records = hub.home.head();
+    let mut traffic = EngineTraffic { appends, records, ..EngineTraffic::default() };
+    for session in hub.directory.present() {
+        let inner = session.lock();
+        traffic.sessions += 1;
+        traffic.shells += inner.feeds.len();
+        traffic.messages += inner.signals;
+        traffic.effects += inner.workers.len() + inner.requests.len();
+        traffic.approvals += inner.questions.len();
+    }
+    traffic
 }
 
 fn nothing_known() -> StatusFact {

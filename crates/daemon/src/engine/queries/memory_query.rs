@@ -10,7 +10,6 @@ use bridle_memex::{MemexAsker, MemexQuestion, MemexRefusal, PrivateAccess, succe
 use bridle_record::{Record, RecordFilter, RecordNumber, RecordReader, StoreError};
 use bridle_sexp::Value;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use crate::access::principal::Principal;
 use crate::engine::error::{EngineError, EngineErrorCode};
@@ -39,7 +38,7 @@ pub(in crate::engine) fn answer(hub: Arc<Hub>, from: QueryAsker, payload: Value)
     Box::pin(async move {
         let QueryAsker { who, own, .. } = from;
         let question = MemexQuestion::of(&payload)?;
-        hub.recall(&who, question, own).await.map(QueryAnswer::from)
+        recall(&hub, &who, question, own).await.map(QueryAnswer::from)
     })
 }
 
@@ -57,51 +56,49 @@ impl From<MemexRefusal> for EngineError {
     }
 }
 
-impl Hub {
-    /// Answers a question, if the policies permit it.
-    pub(in crate::engine) async fn recall(
-        self: &Arc<Hub>,
-        who: &Principal,
-        ask: MemexQuestion,
-        own: Option<SessionId>,
-    ) -> Result<Value, EngineError> {
-        let nowhere = || SessionId::parse(NO_SESSION).expect("letters are a name");
-        let session = own.unwrap_or_else(nowhere);
-        // It is their own session: others are not let into it.
-        if !self.may(who, SessionAccess::Recall, &session, &who.name()) {
-            return Err(self.forbid(who, RefusedAttempt::Recall));
-        }
-        let access = if who.is_owner() { PrivateAccess::Owner } else { PrivateAccess::Public };
-        match ask {
-            MemexQuestion::Logs(_) if access == PrivateAccess::Public => {
-                Err(self.forbid(who, RefusedAttempt::Recall))
-            }
-            MemexQuestion::Logs(limit) => self.logs(limit).await,
-            ask => match self.home.memex_service() {
-                Some(service) => Ok(service.answer(ask, MemexAsker { access }).await?),
-                None => Err(MemexRefusal::NoMemex.into()),
-            },
-        }
+/// Answers a question, if the policies permit it.
+pub(in crate::engine) async fn recall(
+    hub: &Arc<Hub>,
+    who: &Principal,
+    ask: MemexQuestion,
+    own: Option<SessionId>,
+) -> Result<Value, EngineError> {
+    let nowhere = || SessionId::parse(NO_SESSION).expect("letters are a name");
+    let session = own.unwrap_or_else(nowhere);
+    // It is their own session: others are not let into it.
+    if !hub.home.may(who, SessionAccess::Recall, &session, &who.name()) {
+        return Err(hub.forbid(who, RefusedAttempt::Recall));
     }
+    let access = if who.is_owner() { PrivateAccess::Owner } else { PrivateAccess::Public };
+    match ask {
+        MemexQuestion::Logs(_) if access == PrivateAccess::Public => {
+            Err(hub.forbid(who, RefusedAttempt::Recall))
+        }
+        MemexQuestion::Logs(limit) => logs(hub, limit).await,
+        ask => match hub.home.memex_service() {
+            Some(service) => Ok(service.answer(ask, MemexAsker { access }).await?),
+            None => Err(MemexRefusal::NoMemex.into()),
+        },
+    }
+}
 
-    /// The latest that the daemon has recorded about itself, the oldest of it first.
-    async fn logs(&self, limit: usize) -> Result<Value, EngineError> {
-        let head = self.home.head.load(Ordering::Relaxed);
-        let records = self.home.readers.read(move |reader| latest(reader, head, limit)).await?;
-        let entries = records.iter().map(|record| {
-            let body = record.body.text().and_then(session_fold::parse).unwrap_or(Value::Nil);
-            let reason = body.get("reason").or_else(|| body.get("attempt")).cloned();
-            let mut pairs = vec![
-                ("record", Value::int(i64::try_from(record.number.0).unwrap_or(i64::MAX))),
-                ("at", Value::int(record.at)),
-                ("kind", Value::keyword(&record.kind)),
-                ("principal", Value::str(&*record.principal)),
-            ];
-            pairs.extend(reason.map(|reason| ("reason", reason)));
-            Value::plist(pairs)
-        });
-        Ok(success("get-system-logs", [("entries", Value::list(entries))]))
-    }
+/// The latest that the daemon has recorded about itself, the oldest of it first.
+async fn logs(hub: &Hub, limit: usize) -> Result<Value, EngineError> {
+    let head = hub.home.head();
+    let records = hub.home.readers.read(move |reader| latest(reader, head, limit)).await?;
+    let entries = records.iter().map(|record| {
+        let body = record.body.text().and_then(session_fold::parse).unwrap_or(Value::Nil);
+        let reason = body.get("reason").or_else(|| body.get("attempt")).cloned();
+        let mut pairs = vec![
+            ("record", Value::int(i64::try_from(record.number.0).unwrap_or(i64::MAX))),
+            ("at", Value::int(record.at)),
+            ("kind", Value::keyword(&record.kind)),
+            ("principal", Value::str(&*record.principal)),
+        ];
+        pairs.extend(reason.map(|reason| ("reason", reason)));
+        Value::plist(pairs)
+    });
+    Ok(success("get-system-logs", [("entries", Value::list(entries))]))
 }
 
 fn latest(reader: &RecordReader, head: u64, limit: usize) -> Result<Vec<Record>, StoreError> {

@@ -3,11 +3,15 @@
 //! Read from a message by `talk`, answered by the hub. Only an answer to a question of the guard
 //! leaves a record, in the session that asked it; a list leaves none.
 
+use crate::engine::queries::context_query::inform;
+use crate::engine::queries::facts;
+use crate::engine::queries::memex_choice::open_memex;
+use crate::engine::queries::policy_install::install_policies;
 use bridle_history::record_source::kind_of;
 use bridle_history::session_fold;
 use bridle_loop::{
     ActionHash, AnsweredBody, ApprovalAnswer, ApprovalChoice, EffectId, IntentBody, KeywordName,
-    RecordKind, SessionAccess, SessionId,
+    RecordKind, SessionId,
 };
 use bridle_record::Record;
 use bridle_sexp::{Dialect, Value};
@@ -184,209 +188,196 @@ impl ApprovalReply {
     }
 }
 
-impl Hub {
-    /// Answers a question for the daemon: the payload of the answer. `own` is the session that the
-    /// connection is attached to.
-    ///
-    /// # Errors
-    /// When there is no such question, or not for this principal.
-    pub(crate) async fn ask(
-        self: Arc<Hub>,
-        who: Principal,
-        query: DaemonQuery,
-        own: Option<SessionId>,
-    ) -> Result<Value, EngineError> {
-        if matches!(
-            query,
-            DaemonQuery::Schedules | DaemonQuery::Approvals | DaemonQuery::Approval(_)
-        ) {
-            self.running.recovered().await;
+/// Answers a question for the daemon: the payload of the answer. `own` is the session that the
+/// connection is attached to.
+///
+/// # Errors
+/// When there is no such question, or not for this principal.
+pub(crate) async fn ask_daemon(
+    hub: Arc<Hub>,
+    who: Principal,
+    query: DaemonQuery,
+    own: Option<SessionId>,
+) -> Result<Value, EngineError> {
+    if matches!(query, DaemonQuery::Schedules | DaemonQuery::Approvals | DaemonQuery::Approval(_)) {
+        hub.running.recovered().await;
+    }
+    match query {
+        DaemonQuery::Sessions | DaemonQuery::Schedules | DaemonQuery::Approvals
+            if who == Principal::Anonymous =>
+        {
+            Err(hub.forbid(&who, RefusedAttempt::List))
         }
-        match query {
-            DaemonQuery::Sessions | DaemonQuery::Schedules | DaemonQuery::Approvals
-                if who == Principal::Anonymous =>
-            {
-                Err(self.forbid(&who, RefusedAttempt::List))
-            }
-            DaemonQuery::Sessions => self.listed("sessions", who, Hub::sessions).await,
-            DaemonQuery::Schedules => self.listed("schedules", who, Hub::schedules).await,
-            DaemonQuery::Approvals => self.listed("approvals", who, Hub::approvals).await,
-            DaemonQuery::InstallPolicy if !who.is_owner() => {
-                Err(self.forbid(&who, RefusedAttempt::Install))
-            }
-            DaemonQuery::InstallPolicy => {
-                let hash = self.install_policies(&who.name()).await?;
-                let hash = Value::str(hash.to_string());
-                Ok(success("install-policy", [("hash", hash)]))
-            }
-            DaemonQuery::OpenMemex(_) if !who.is_owner() => {
-                Err(self.forbid(&who, RefusedAttempt::OpenMemex))
-            }
-            DaemonQuery::OpenMemex(path) => {
-                let folder = self.open_memex(&path, &who.name()).await?;
-                Ok(success("open-memex", [("path", folder)]))
-            }
-            DaemonQuery::Approval(named) => self.approval(&who, named, own).await,
-            DaemonQuery::Approve(named, reply) => self.approve(&who, named, reply, own).await,
-            DaemonQuery::Context(asked) => {
-                let dialect = Dialect::Lisp;
-                let told = self.inform(QueryAsker { who, own, dialect }, asked).await?;
-                told.into_value(dialect)
-            }
+        DaemonQuery::Sessions => listed(hub, "sessions", who, facts::list).await,
+        DaemonQuery::Schedules => listed(hub, "schedules", who, facts::list_schedules).await,
+        DaemonQuery::Approvals => listed(hub, "approvals", who, approvals).await,
+        DaemonQuery::InstallPolicy if !who.is_owner() => {
+            Err(hub.forbid(&who, RefusedAttempt::Install))
+        }
+        DaemonQuery::InstallPolicy => {
+            let hash = install_policies(&hub, &who.name()).await?;
+            let hash = Value::str(hash.to_string());
+            Ok(success("install-policy", [("hash", hash)]))
+        }
+        DaemonQuery::OpenMemex(_) if !who.is_owner() => {
+            Err(hub.forbid(&who, RefusedAttempt::OpenMemex))
+        }
+        DaemonQuery::OpenMemex(path) => {
+            let folder = open_memex(&hub, &path, &who.name()).await?;
+            Ok(success("open-memex", [("path", folder)]))
+        }
+        DaemonQuery::Approval(named) => approval(&hub, &who, named, own).await,
+        DaemonQuery::Approve(named, reply) => approve(&hub, &who, named, reply, own).await,
+        DaemonQuery::Context(asked) => {
+            let dialect = Dialect::Lisp;
+            let told = inform(hub, QueryAsker { who, own, dialect }, asked).await?;
+            told.into_value(dialect)
         }
     }
+}
 
-    /// Open questions that a principal may see, as a list of plists.
-    pub(crate) fn approvals(&self, who: &Principal) -> Value {
-        let mut all = Vec::new();
-        for session in self.directory.present() {
-            let open: Vec<(u64, GuardQuestion)> = {
-                let inner = session.lock();
-                inner.questions.iter().map(|(id, asking)| (*id, asking.clone())).collect()
-            };
-            if open.is_empty() || !self.sees(who, &session) {
-                continue;
-            }
-            all.extend(open.into_iter().map(|(effect, asking)| {
-                (asking.question.expires.0, self.shown(who, &session, effect, &asking))
-            }));
-        }
-        all.sort_by_key(|(expires, _)| *expires);
-        Value::list(
-            all.into_iter().take(MAX_LISTED_APPROVALS).map(|(_, plist)| Value::plist(plist)),
-        )
-    }
-
-    async fn listed(
-        self: Arc<Hub>,
-        what: &'static str,
-        who: Principal,
-        list: fn(&Hub, &Principal) -> Value,
-    ) -> Result<Value, EngineError> {
-        // As long as there are sessions in the record.
-        let listing = tokio::task::spawn_blocking(move || list(&self, &who));
-        let list = listing.await.unwrap_or_else(|error| {
-            tracing::error!(%error, what, "a list could not be made");
-            Value::Nil
-        });
-        Ok(success(what, [(what, list)]))
-    }
-
-    /// Returns the state of an approval.
-    async fn approval(
-        self: &Arc<Hub>,
-        who: &Principal,
-        named: ApprovalName,
-        own: Option<SessionId>,
-    ) -> Result<Value, EngineError> {
-        let (held, effect) = self.question(who, named, own).await?;
-        let session = &held.session;
-        let open = session.lock().questions.get(&effect).cloned();
-        if let Some(asking) = open {
-            let status = [("status", Value::keyword("pending-approval"))];
-            let shown = self.shown(who, session, effect, &asking);
-            return Ok(Value::plist(status.into_iter().chain(shown)));
-        }
-        let found = load::load(self, &session.id).await?;
-        let Some((how, by)) = found.core.state.ending_of(EffectId(effect)) else {
-            return Err(unknown());
+/// Open questions that a principal may see, as a list of plists.
+pub(crate) fn approvals(hub: &Hub, who: &Principal) -> Value {
+    let mut all = Vec::new();
+    for session in hub.directory.present() {
+        let open: Vec<(u64, GuardQuestion)> = {
+            let inner = session.lock();
+            inner.questions.iter().map(|(id, asking)| (*id, asking.clone())).collect()
         };
-        let name = request_id(&session.id, effect);
-        let mut pairs = vec![
-            ("approval", Value::str(&*name)),
-            ("how", Value::keyword(how)),
-            ("by", by.map_or(Value::Nil, Value::str)),
-        ];
-        let (id, head) = (session.id.clone(), found.core.state.next_seq().0);
-        let looked_at = self.home.readers.read(move |reader| {
-            let after = head.saturating_sub(MAX_SEARCHED_EVENTS);
-            reader.stream(
-                id.as_str(),
-                after,
-                usize::try_from(MAX_SEARCHED_EVENTS).unwrap_or(usize::MAX),
-            )
-        });
-        let events = looked_at.await?;
-        pairs.extend(said(&events, &name).map(|said| ("said", said)));
-        pairs.extend(outcome(&events, effect).map(|outcome| ("outcome", outcome)));
-        Ok(success("approval", pairs.into_iter().filter(|(_, value)| !value.is_nil())))
-    }
-
-    /// Takes an answer to its session, and brings back what became of it.
-    async fn approve(
-        self: &Arc<Hub>,
-        who: &Principal,
-        named: ApprovalName,
-        reply: ApprovalReply,
-        own: Option<SessionId>,
-    ) -> Result<Value, EngineError> {
-        let (held, effect) = self.question(who, named, own).await?;
-        self.running.check_open()?;
-        // An answer that does not count is recorded as well.
-        self.home.spending.check(who, self.now())?;
-        let (done, told) = oneshot::channel();
-        let answered = reply.answered(effect, who, None);
-        let work = InboxItem::Answer(Box::new(ApprovalAnswering {
-            answered,
-            back: AnswerRoute::To(done),
+        if open.is_empty() || !session.is_visible_to(&hub.home, who) {
+            continue;
+        }
+        all.extend(open.into_iter().map(|(effect, asking)| {
+            (asking.question.expires.0, shown(hub, who, &session, effect, &asking))
         }));
-        self.post_message(&held.session, work)?;
-        let lost = || EngineError::because(EngineErrorCode::StoreUnavailable, NOT_TAKEN);
-        let told: Arc<StreamEvent> = told.await.map_err(|_| lost())?;
-        payload_of(&told).ok_or_else(lost)
     }
+    all.sort_by_key(|(expires, _)| *expires);
+    Value::list(all.into_iter().take(MAX_LISTED_APPROVALS).map(|(_, plist)| Value::plist(plist)))
+}
 
-    /// The session of a question that somebody may see; others are told that there is none.
-    async fn question(
-        self: &Arc<Hub>,
-        who: &Principal,
-        named: ApprovalName,
-        own: Option<SessionId>,
-    ) -> Result<(SessionHandle, u64), EngineError> {
-        let ApprovalName { session, effect } = named;
-        let Some(id) = session.or(own) else {
-            return Err(EngineError::invalid("approval", NO_NAME));
-        };
-        let held = self.find(&id).await?;
-        match held {
-            Some(held) if self.sees(who, &held.session) => Ok((held, effect)),
-            None if who.is_owner() => Err(unknown()),
-            // One that there is not is refused like one that is not theirs.
-            _ => {
-                let name = Value::str(request_id(&id, effect));
-                Err(self.forbid(who, RefusedAttempt::Answer(Some(&name))))
-            }
+async fn listed(
+    hub: Arc<Hub>,
+    what: &'static str,
+    who: Principal,
+    list: fn(&Hub, &Principal) -> Value,
+) -> Result<Value, EngineError> {
+    // As long as there are sessions in the record.
+    let listing = tokio::task::spawn_blocking(move || list(&hub, &who));
+    let list = listing.await.unwrap_or_else(|error| {
+        tracing::error!(%error, what, "a list could not be made");
+        Value::Nil
+    });
+    Ok(success(what, [(what, list)]))
+}
+
+/// Returns the state of an approval.
+async fn approval(
+    hub: &Arc<Hub>,
+    who: &Principal,
+    named: ApprovalName,
+    own: Option<SessionId>,
+) -> Result<Value, EngineError> {
+    let (held, effect) = question(hub, who, named, own).await?;
+    let session = &held.session;
+    let open = session.lock().questions.get(&effect).cloned();
+    if let Some(asking) = open {
+        let status = [("status", Value::keyword("pending-approval"))];
+        let shown = shown(hub, who, session, effect, &asking);
+        return Ok(Value::plist(status.into_iter().chain(shown)));
+    }
+    let found = load::load(&hub.home, &session.id).await?;
+    let Some((how, by)) = found.core.state.ending_of(EffectId(effect)) else {
+        return Err(unknown());
+    };
+    let name = request_id(&session.id, effect);
+    let mut pairs = vec![
+        ("approval", Value::str(&*name)),
+        ("how", Value::keyword(how)),
+        ("by", by.map_or(Value::Nil, Value::str)),
+    ];
+    let (id, head) = (session.id.clone(), found.core.state.next_seq().0);
+    let looked_at = hub.home.readers.read(move |reader| {
+        let after = head.saturating_sub(MAX_SEARCHED_EVENTS);
+        reader.stream(
+            id.as_str(),
+            after,
+            usize::try_from(MAX_SEARCHED_EVENTS).unwrap_or(usize::MAX),
+        )
+    });
+    let events = looked_at.await?;
+    pairs.extend(said(&events, &name).map(|said| ("said", said)));
+    pairs.extend(outcome(&events, effect).map(|outcome| ("outcome", outcome)));
+    Ok(success("approval", pairs.into_iter().filter(|(_, value)| !value.is_nil())))
+}
+
+/// Takes an answer to its session, and brings back what became of it.
+async fn approve(
+    hub: &Arc<Hub>,
+    who: &Principal,
+    named: ApprovalName,
+    reply: ApprovalReply,
+    own: Option<SessionId>,
+) -> Result<Value, EngineError> {
+    let (held, effect) = question(hub, who, named, own).await?;
+    hub.running.check_open()?;
+    // An answer that does not count is recorded as well.
+    hub.home.spending.check(who, hub.home.now())?;
+    let (done, told) = oneshot::channel();
+    let answered = reply.answered(effect, who, None);
+    let work =
+        InboxItem::Answer(Box::new(ApprovalAnswering { answered, back: AnswerRoute::To(done) }));
+    hub.post_message(&held.session, work)?;
+    let lost = || EngineError::because(EngineErrorCode::StoreUnavailable, NOT_TAKEN);
+    let told: Arc<StreamEvent> = told.await.map_err(|_| lost())?;
+    payload_of(&told).ok_or_else(lost)
+}
+
+/// The session of a question that somebody may see; others are told that there is none.
+async fn question(
+    hub: &Arc<Hub>,
+    who: &Principal,
+    named: ApprovalName,
+    own: Option<SessionId>,
+) -> Result<(SessionHandle, u64), EngineError> {
+    let ApprovalName { session, effect } = named;
+    let Some(id) = session.or(own) else {
+        return Err(EngineError::invalid("approval", NO_NAME));
+    };
+    let held = hub.find(&id).await?;
+    match held {
+        Some(held) if held.session.is_visible_to(&hub.home, who) => Ok((held, effect)),
+        None if who.is_owner() => Err(unknown()),
+        // One that there is not is refused like one that is not theirs.
+        _ => {
+            let name = Value::str(request_id(&id, effect));
+            Err(hub.forbid(who, RefusedAttempt::Answer(Some(&name))))
         }
     }
+}
 
-    pub(in crate::engine) fn sees(&self, who: &Principal, session: &LiveSessionSlot) -> bool {
-        self.may(who, SessionAccess::Observe, &session.id, &session.owner)
-    }
-
-    fn shown(
-        &self,
-        who: &Principal,
-        session: &LiveSessionSlot,
-        effect: u64,
-        asking: &GuardQuestion,
-    ) -> Vec<(&'static str, Value)> {
-        let question = &asking.question;
-        let intent = &question.intent;
-        let may_answer = self.may_answer(who, question, &session.id, &session.owner);
-        vec![
-            ("approval", Value::str(request_id(&session.id, effect))),
-            ("session", Value::str(session.id.as_str())),
-            ("question", Value::str(&*question.text)),
-            ("risk", Value::keyword(intent.action().risk().word())),
-            ("target", intent.target().to_value()),
-            ("wanted", Value::clone(intent.payload())),
-            ("hash", Value::str(intent.hash().to_string())),
-            ("asker", Value::str(&*question.asker.principal)),
-            ("asked", Value::int(asking.event.at)),
-            ("deadline", Value::int(question.expires.0)),
-            ("may-answer", Value::bool(may_answer)),
-        ]
-    }
+fn shown(
+    hub: &Hub,
+    who: &Principal,
+    session: &LiveSessionSlot,
+    effect: u64,
+    asking: &GuardQuestion,
+) -> Vec<(&'static str, Value)> {
+    let question = &asking.question;
+    let intent = &question.intent;
+    let may_answer = hub.home.may_answer(who, question, &session.id, &session.owner);
+    vec![
+        ("approval", Value::str(request_id(&session.id, effect))),
+        ("session", Value::str(session.id.as_str())),
+        ("question", Value::str(&*question.text)),
+        ("risk", Value::keyword(intent.action().risk().word())),
+        ("target", intent.target().to_value()),
+        ("wanted", Value::clone(intent.payload())),
+        ("hash", Value::str(intent.hash().to_string())),
+        ("asker", Value::str(&*question.asker.principal)),
+        ("asked", Value::int(asking.event.at)),
+        ("deadline", Value::int(question.expires.0)),
+        ("may-answer", Value::bool(may_answer)),
+    ]
 }
 
 /// Returns the latest words about an approved act, if they are recent.

@@ -17,8 +17,10 @@ use crate::engine::sessions::inbound_message::InboundMessage;
 use crate::engine::sessions::live_session::ReplyWaiter;
 use crate::engine::sessions::loaded_session::body_hash;
 use crate::engine::stream::StreamEvent;
-use crate::engine::workers::HOST;
 use bridle_memex::MEMORY;
+
+/// Principal that reports how an act of the host ended.
+pub(in crate::engine) const HOST: &str = "host";
 
 /// One thing for a session to do, in its order.
 #[derive(Debug)]

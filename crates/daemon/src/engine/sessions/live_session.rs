@@ -4,6 +4,10 @@
 //! exists only while the inbox has work (see `drive`); the State of the loop is lent to it, and
 //! is absent while the session is evicted.
 
+use crate::config::EngineLimits;
+use crate::engine::error::EngineErrorCode;
+use crate::engine::home::Home;
+use bridle_loop::SessionAccess;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
@@ -17,7 +21,10 @@ use crate::engine::sessions::loaded_session::LoadedSession;
 use crate::engine::sessions::shell_feed::ShellFeed;
 use crate::engine::stream::AttachRole;
 use crate::engine::stream::{AttachmentId, OutboundItem, SessionStatus, StreamEvent, StreamMode};
-use crate::engine::workers::CancellableWorker;
+use bridle_host::CancelFlag;
+
+/// Policies know the time to the second.
+const SECOND_MS: i64 = 1_000;
 
 /// A session that somebody is attached to, or that has something to do.
 #[derive(Debug)]
@@ -69,6 +76,12 @@ pub(in crate::engine) struct SlotState {
     pub(in crate::engine) thought: Option<(u64, u64)>,
     /// Reason why nothing is taken any more.
     pub(in crate::engine) gone: Option<EngineError>,
+}
+
+/// A worker that can be told to stop.
+#[derive(Debug)]
+pub(in crate::engine) struct CancellableWorker {
+    pub(in crate::engine) cancel: CancelFlag,
 }
 
 /// Shell that was let in.
@@ -124,9 +137,76 @@ impl LiveSessionSlot {
     pub(in crate::engine) fn lock(&self) -> MutexGuard<'_, SlotState> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
+    /// Tells whether somebody may join a session in a role. Whoever comes again within the second is
+    /// told the same by the same policies: nothing that they look at is another.
+    pub(in crate::engine) fn admits(&self, home: &Home, who: &Principal, role: AttachRole) -> bool {
+        let (at, present) = (home.now().div_euclid(SECOND_MS), home.guard.present());
+        let is_same = |last: &AdmittedShell| {
+            last.at == at
+                && last.role == role
+                && last.who == *who
+                && std::ptr::eq(last.by.as_ptr(), Arc::as_ptr(&present))
+        };
+        if self.lock().let_in.as_deref().is_some_and(is_same) {
+            return true;
+        }
+        let may = |access| home.may(who, access, &self.id, &self.owner);
+        let may_join = may(SessionAccess::Attach)
+            && may(SessionAccess::Observe)
+            && (role == AttachRole::Observer || may(SessionAccess::Control));
+        if may_join {
+            let last = AdmittedShell { who: who.clone(), role, at, by: Arc::downgrade(&present) };
+            self.lock().let_in = Some(Box::new(last));
+        }
+        may_join
+    }
+
+    /// Shows open questions to shells that may answer and are past their numbers: to one, or all.
+    pub(in crate::engine) fn offer_questions(
+        &self,
+        home: &Home,
+        inner: &mut SlotState,
+        questions: &[GuardQuestion],
+        only: Option<AttachmentId>,
+    ) {
+        for feed in inner.feeds.iter_mut().filter(|feed| only.is_none_or(|id| feed.id == id)) {
+            for GuardQuestion { event, question } in questions {
+                if feed.cursor >= event.seq && self.may_be_asked(home, feed, question) {
+                    feed.push(OutboundItem::Offer(Arc::clone(event)));
+                }
+            }
+        }
+    }
+
+    /// Tells whether a shell is asked a question, or only sees that it is asked.
+    pub(in crate::engine) fn may_be_asked(
+        &self,
+        home: &Home,
+        feed: &ShellFeed,
+        question: &ApprovalRequest,
+    ) -> bool {
+        feed.mode == StreamMode::Stream
+            && feed.role == AttachRole::Controller
+            && home.may_answer(&feed.who, question, &self.id, &self.owner)
+    }
+
+    /// Tells whether somebody may see this session.
+    pub(in crate::engine) fn is_visible_to(&self, home: &Home, who: &Principal) -> bool {
+        home.may(who, SessionAccess::Observe, &self.id, &self.owner)
+    }
 }
 
 impl SlotState {
+    /// Checks that one more message may wait, of at most `most`.
+    pub(in crate::engine) fn check_room(&self, most: usize) -> Result<(), EngineError> {
+        if self.signals < most {
+            return Ok(());
+        }
+        let text = format!("{most} messages of this session wait already; send it again later");
+        Err(EngineError::because(EngineErrorCode::Overloaded, text))
+    }
+
     /// The feed of an attachment.
     pub(in crate::engine) fn feed(&mut self, id: AttachmentId) -> Option<&mut ShellFeed> {
         let place = self.feeds.binary_search_by_key(&id, |feed| feed.id).ok()?;
@@ -275,6 +355,13 @@ impl SlotState {
 pub(in crate::engine) struct RingCapacity {
     pub(in crate::engine) events: usize,
     pub(in crate::engine) bytes: usize,
+}
+
+impl RingCapacity {
+    /// Capacity that the settings give.
+    pub(in crate::engine) fn of(limits: &EngineLimits) -> RingCapacity {
+        RingCapacity { events: limits.recent, bytes: limits.recent_bytes }
+    }
 }
 
 /// The last events of a session, without a gap.

@@ -12,8 +12,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::engine::error::EngineError;
+use crate::engine::home::Home;
 use crate::engine::home::readers::ReaderPool;
-use crate::engine::hub::Hub;
 use crate::engine::sessions::live_session::{GuardQuestion, ShellRequest};
 use crate::engine::sessions::loaded_session::{AdmittedMessage, LoadedSession, SessionReceipts};
 use crate::engine::stream::{StreamEvent, StreamEventKind};
@@ -40,11 +40,11 @@ pub(in crate::engine) struct FoundSession {
 /// # Errors
 /// The record cannot be read.
 pub(in crate::engine) async fn load(
-    hub: &Arc<Hub>,
+    home: &Home,
     id: &SessionId,
 ) -> Result<FoundSession, EngineError> {
-    let (id, now, sets) = (id.clone(), hub.now(), Arc::clone(&hub.home.guard.sets));
-    hub.home.readers.read(move |reader| read(reader, &sets, id, now)).await
+    let (id, now, sets) = (id.clone(), home.now(), Arc::clone(&home.guard.sets));
+    home.readers.read(move |reader| read(reader, &sets, id, now)).await
 }
 
 /// Reads events of a session after a number.

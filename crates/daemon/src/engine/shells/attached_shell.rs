@@ -3,6 +3,7 @@
 //! Made by [`Hub::attach`]; dropping it detaches. Everything that it may be owed lives in its
 //! `ShellFeed`, under the session's lock.
 
+use crate::engine::shells::join::read_page;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
@@ -145,14 +146,14 @@ impl AttachedShell {
         if let Some(gone) = &inner.gone {
             return Err(gone.clone());
         }
-        self.hub.check_room(&inner)?;
+        inner.check_room(self.hub.limits.inbox)?;
         let active = self.hub.directory.stamp();
         let Some(feed) = inner.feed(self.id) else { return Err(EngineErrorCode::Internal.into()) };
         if feed.role == AttachRole::Observer {
             return Err(EngineError::because(EngineErrorCode::NotPermitted, ONLY_WATCHES));
         }
         if newness == MessageNewness::Any {
-            self.hub.home.spending.check(&feed.who, self.hub.now())?;
+            self.hub.home.spending.check(&feed.who, self.hub.home.now())?;
         }
         feed.active = active;
         let ticket = (feed.mode == StreamMode::Answers).then_some(active);
@@ -219,14 +220,14 @@ impl AttachedShell {
         payload: &Value,
     ) -> Result<ResponseEffect, EngineError> {
         let reply = ApprovalReply::of(payload)?;
-        self.hub.check_room(inner)?;
+        inner.check_room(self.hub.limits.inbox)?;
         let active = self.hub.directory.stamp();
         let Some(feed) = inner.feed(self.id) else { return Err(EngineErrorCode::Internal.into()) };
         if feed.role == AttachRole::Observer {
             return Err(EngineError::because(EngineErrorCode::NotPermitted, ONLY_WATCHES));
         }
         // One that does not count is recorded as well.
-        self.hub.home.spending.check(&feed.who, self.hub.now())?;
+        self.hub.home.spending.check(&feed.who, self.hub.home.now())?;
         feed.active = active;
         let ticket = (feed.mode == StreamMode::Answers).then_some(active);
         if let Some(ticket) = ticket {
@@ -309,7 +310,7 @@ impl AttachedShell {
                 Poll::Ready(Ok(true)) => has_read = true,
                 Poll::Ready(Ok(false)) => {
                     let after = feed.cursor;
-                    feed.read(self.hub.read_page(&self.session.id, after));
+                    feed.read(read_page(&self.hub, &self.session.id, after));
                 }
             }
         }
@@ -327,19 +328,19 @@ impl AttachedShell {
             return false;
         };
         let feed = inner.feed(self.id);
-        feed.is_some_and(|feed| self.hub.may_be_asked(&self.session, feed, &question))
+        feed.is_some_and(|feed| self.session.may_be_asked(&self.hub.home, feed, &question))
     }
 
     /// Reads the next page while the shell takes this one.
     fn read_ahead(&self, inner: &mut SlotState, head: u64) {
-        let page = self.hub.page();
+        let page = self.hub.limits.page;
         let Some(after) = inner.feed(self.id).and_then(|feed| feed.wants_page(page, head)) else {
             return;
         };
         if inner.recent(after + 1).is_none()
             && let Some(feed) = inner.feed(self.id)
         {
-            feed.read(self.hub.read_page(&self.session.id, after));
+            feed.read(read_page(&self.hub, &self.session.id, after));
         }
     }
 

@@ -1,5 +1,6 @@
 //! Questions of the guard: asked once, answered from anywhere, carried out at most once.
 
+use crate::engine::stop_hub;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -46,7 +47,7 @@ async fn asked(shell: &Shell, kind: StreamEventKind) -> i64 {
 async fn query(rig: &Rig, who: Principal, payload: &str) -> Result<Value, EngineError> {
     let text = format!("(:type :REQUEST :id 9 :target :system :payload {payload})");
     let query = rig::query(&text)?;
-    Arc::clone(&rig.hub).ask(who, query, None).await
+    crate::engine::ask_daemon(Arc::clone(&rig.hub), who, query, None).await
 }
 
 async fn answer(rig: &Rig, effect: i64, verdict: &str) -> Result<Value, EngineError> {
@@ -91,7 +92,7 @@ fn count(rig: &Rig, session: &str, kind: &str) -> usize {
 
 /// Ends the hub; what it leaves must replay.
 async fn replays(rig: Rig) {
-    rig.hub.stop(Duration::from_secs(20)).await;
+    stop_hub(&rig.hub, Duration::from_secs(20)).await;
     let history = RecordHistory::open(rig.path()).expect("the record");
     let all = ReplayRange { from: 1, to: None, session: None };
     let replayed = history.replay(&all, &mut |_, _| {}).expect("read");

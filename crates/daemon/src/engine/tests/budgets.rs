@@ -1,5 +1,6 @@
 //! Budgets of a principal: shared by its sessions, nobody else's, and not reset by a restart.
 
+use crate::engine::install_policies;
 use bridle_loop::DEFAULT_POLICY;
 use bridle_record::{RecordFilter, RecordNumber, RecordReader};
 use bridle_sexp::Value;
@@ -88,7 +89,7 @@ async fn acts_from_before_a_budget_count_once_there_is_one() {
     assert!(note(&one).await && note(&one).await && note(&one).await);
     assert!(bodies(&rig, "one", "counted").is_empty(), "no policy looks at it");
     two_notes(&mut rig.config.clone());
-    rig.hub.install_policies("uid:1000").await.expect("installed");
+    install_policies(&rig.hub, "uid:1000").await.expect("installed");
     assert!(!note(&join(&rig, owner(), "two").await).await);
 }
 

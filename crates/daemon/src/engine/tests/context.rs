@@ -17,7 +17,9 @@ fn query(payload: &str) -> Result<DaemonQuery, EngineErrorCode> {
 
 async fn ask(rig: &Rig, who: Principal, payload: &str) -> Result<Value, EngineErrorCode> {
     let query = query(payload).expect("an action");
-    Arc::clone(&rig.hub).ask(who, query, None).await.map_err(|failure| failure.code)
+    crate::engine::ask_daemon(Arc::clone(&rig.hub), who, query, None)
+        .await
+        .map_err(|failure| failure.code)
 }
 
 #[test]

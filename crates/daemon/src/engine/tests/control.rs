@@ -1,5 +1,7 @@
 //! Interrupts, limits, schedules, forgetting, forking, heartbeats.
 
+use crate::engine::queries::facts;
+use crate::engine::stop_hub;
 use std::time::Duration;
 
 use bridle_loop::KeywordName;
@@ -53,7 +55,7 @@ async fn an_interrupt_ends_the_turn_of_its_own_session_at_once() {
         .map(|session| session.lock().workers.len())
         .sum::<usize>();
     assert_eq!(left, 1, "the thinker of the interrupted turn still runs");
-    rig.hub.stop(Duration::from_secs(5)).await;
+    stop_hub(&rig.hub, Duration::from_secs(5)).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -126,7 +128,7 @@ async fn a_shell_cannot_make_a_session_know_any_number_of_names() {
 async fn a_daemon_that_stops_takes_nothing() {
     let rig = Rig::start().await;
     let shell = rig.plain();
-    rig.hub.stop(Duration::from_secs(5)).await;
+    stop_hub(&rig.hub, Duration::from_secs(5)).await;
     let refused = shell.try_send("(:type :LOG :payload (:text \"x\"))");
     assert_eq!(refused.err().map(|failure| failure.code), Some(EngineErrorCode::ShuttingDown));
     let kinds: Vec<String> = {
@@ -244,7 +246,7 @@ async fn a_fork_begins_where_the_other_was_and_does_nothing_again() {
 async fn heartbeats_go_to_a_session_of_their_own() {
     let rig = Rig::with(|config| config.heartbeat = Some(Duration::from_millis(50))).await;
     let beats = || {
-        let list = rig.hub.sessions(&owner());
+        let list = facts::list(&rig.hub, &owner());
         let rows = list.elements().unwrap_or_default().to_vec();
         rows.iter().any(|row| row.get("session").and_then(Value::as_str) == Some("heartbeat"))
     };

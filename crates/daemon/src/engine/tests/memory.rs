@@ -85,7 +85,9 @@ async fn say(files: &Files, effect: i64, verdict: &str) {
          \"work-{effect}\" :verdict {verdict}))"
     );
     let query = rig::query(&text).expect("well formed");
-    Arc::clone(&files.rig.hub).ask(owner(), query, None).await.expect("told");
+    crate::engine::ask_daemon(Arc::clone(&files.rig.hub), owner(), query, None)
+        .await
+        .expect("told");
 }
 
 pub(super) fn word<'v>(value: &'v Value, key: &str) -> &'v str {
@@ -230,7 +232,7 @@ async fn however_a_shell_says_that_a_buffer_is_not_saved_its_file_is_kept() {
         let acted = shell.body(StreamEventKind::Acted).await;
         assert!(text(&acted, "reason").contains("unsaved changes"), "{said}: {acted}");
         let hub = &files.rig.hub;
-        let known = hub.home.overlays.modified("uid:1000", &files.file(), hub.now());
+        let known = hub.home.overlays.modified("uid:1000", &files.file(), hub.home.now());
         assert!(known.is_some(), "{said}: who asks is told the same");
         // It leaves, and holds nothing.
         drop(shell);
@@ -251,7 +253,9 @@ async fn only_an_owner_has_a_folder_taken_up() {
         let payload = format!("(:action :open-memex :path {path})");
         let text = format!("(:type :REQUEST :id 9 :target :system :payload {payload})");
         let query = rig::query(&text).expect("well formed");
-        Arc::clone(&rig.hub).ask(who, query, None).await.map_err(|failure| failure.code)
+        crate::engine::ask_daemon(Arc::clone(&rig.hub), who, query, None)
+            .await
+            .map_err(|failure| failure.code)
     };
     assert_eq!(open(stranger()).await, Err(EngineErrorCode::NotPermitted));
     assert!(rig.hub.home.memory().is_none());
@@ -455,7 +459,8 @@ async fn questions_of_others_are_as_if_not_there() {
                 let text = asked.replace("NAME", &name);
                 let text = format!("(:type :REQUEST :id 9 :target :system :payload {text})");
                 let query = rig::query(&text).expect("well formed");
-                Arc::clone(&files.rig.hub).ask(who.clone(), query, None).await
+                crate::engine::ask_daemon(Arc::clone(&files.rig.hub), who.clone(), query, None)
+                    .await
             };
             let there = ask(format!("work-{effect}")).await.expect_err("refused");
             let missing = ask(format!("none-{effect}")).await.expect_err("refused");

@@ -45,7 +45,10 @@ async fn get_as(
     };
     let own = own.map(|shell| shell.0.session().clone());
     let from = QueryAsker { who, own, dialect: Dialect::Lisp };
-    match Arc::clone(&rig.hub).inform(from, asked).await.map_err(|failure| failure.code)? {
+    match crate::engine::inform(Arc::clone(&rig.hub), from, asked)
+        .await
+        .map_err(|failure| failure.code)?
+    {
         QueryAnswer::Text(text) => {
             let (_, ast) = text.split_once(" :ast ").expect("an AST");
             Ok(ast.strip_suffix(')').expect("the end of the payload").to_owned())
@@ -156,7 +159,7 @@ async fn a_file_is_modified_until_it_is_saved() {
     let rig = rig.restart().await;
     let told = who(&rig).await;
     assert!(told.contains(":modified t :session \"work\" :by \"uid:1000\" :at "), "{told}");
-    let found = rig.hub.home.overlays.modified("uid:1000", Path::new(ORG), rig.hub.now());
+    let found = rig.hub.home.overlays.modified("uid:1000", Path::new(ORG), rig.hub.home.now());
     assert_eq!(found.map(|found| found.by).as_deref(), Some("uid:1000"));
     let shell = rig.join("work", |_| {}).await;
     shell.send(&update(2, ":state :saved"));

@@ -39,7 +39,9 @@ async fn install(
 ) -> Result<Value, EngineErrorCode> {
     let text = "(:type :REQUEST :id 9 :target :system :payload (:action :install-policy))";
     let query = rig::query(text).expect("well formed");
-    Arc::clone(&rig.hub).ask(who, query, None).await.map_err(|failure| failure.code)
+    crate::engine::ask_daemon(Arc::clone(&rig.hub), who, query, None)
+        .await
+        .map_err(|failure| failure.code)
 }
 
 async fn question(shell: &Shell) -> i64 {

@@ -1,5 +1,6 @@
 //! What memory holds, asked of a hub: kept up with, confined, and private where it is.
 
+use crate::engine::stop_hub;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
@@ -46,7 +47,9 @@ impl Memex {
     async fn ask(&self, who: Principal, payload: &str) -> Result<Value, EngineErrorCode> {
         let text = format!("(:type :REQUEST :id 9 :target :context :payload {payload})");
         let query = rig::query(&text).expect("understood");
-        Arc::clone(&self.rig.hub).ask(who, query, None).await.map_err(|failure| failure.code)
+        crate::engine::ask_daemon(Arc::clone(&self.rig.hub), who, query, None)
+            .await
+            .map_err(|failure| failure.code)
     }
 
     /// Asks until the answer is as wanted.
@@ -372,7 +375,7 @@ async fn what_is_private_reaches_no_stranger_and_no_record() {
     let told = memex.ask(owner(), "(:action :get-object :id \"b.org\")").await.unwrap();
     assert!(told.get("object").unwrap().get("private").is_some());
     // Nothing of it is in the record, sealed or not.
-    memex.rig.hub.stop(PATIENCE).await;
+    stop_hub(&memex.rig.hub, PATIENCE).await;
     let reader = RecordReader::open(memex.rig.path()).unwrap();
     let mut after = RecordNumber(0);
     loop {

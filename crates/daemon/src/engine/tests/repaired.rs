@@ -1,5 +1,7 @@
 //! A record that was repaired: what may have been done in records that are gone is not done again.
 
+use crate::engine::start_hub;
+use crate::engine::stop_hub;
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
@@ -12,7 +14,7 @@ use bridle_sexp::Value;
 
 use super::rig::{self, Rig, Shell, emacs};
 use crate::engine::error::EngineErrorCode;
-use crate::engine::{EventView, Hub, OutboundItem, StreamEventKind};
+use crate::engine::{EventView, OutboundItem, StreamEventKind};
 
 const NOTE: &str = "(:type :REQUEST :id 1 :target :log :payload (:action :log :text \"x\"))";
 
@@ -52,14 +54,14 @@ fn damage(state: &Path, number: u64, kind: &str) {
 /// Stops the hub, damages the first record of this kind, repairs, and starts again.
 async fn repaired_before(rig: Rig, kind: &str) -> Rig {
     let Rig { directory, config, hub } = rig;
-    hub.stop(Duration::from_secs(20)).await;
+    stop_hub(&hub, Duration::from_secs(20)).await;
     drop(hub);
     let first = numbers(&config.state, kind)[0];
     damage(&config.state, first, kind);
     let by = ForgetRequest { principal: "uid:1000".into(), at: 1 };
     let report = repair(&config.state, &by).expect("repaired");
     assert_eq!(report.kept.number.0, first - 1);
-    let hub = Hub::start(&config).await.expect("the hub starts again");
+    let hub = start_hub(&config).await.expect("the hub starts again");
     Rig { directory, config, hub }
 }
 

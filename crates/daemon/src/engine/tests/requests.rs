@@ -273,7 +273,7 @@ async fn answer(rig: &Rig, effect: i64, verdict: &str) -> Value {
          \"work-{effect}\" :verdict {verdict}))"
     );
     let query = rig::query(&text).expect("well formed");
-    Arc::clone(&rig.hub).ask(owner(), query, None).await.expect("told")
+    crate::engine::ask_daemon(Arc::clone(&rig.hub), owner(), query, None).await.expect("told")
 }
 
 /// The sessions that the record has.

@@ -1,5 +1,8 @@
 //! A hub on a directory of its own, and shells attached to it.
 
+use crate::engine::attach_fresh;
+use crate::engine::start_hub;
+use crate::engine::stop_hub;
 use std::future::poll_fn;
 use std::path::Path;
 use std::sync::Arc;
@@ -77,7 +80,7 @@ impl Rig {
         let mut config =
             DaemonConfig { state: directory.0.path().to_owned(), ..DaemonConfig::default() };
         change(&mut config);
-        let hub = Hub::start(&config).await.expect("the hub starts");
+        let hub = start_hub(&config).await.expect("the hub starts");
         Rig { directory, config, hub }
     }
 
@@ -92,16 +95,16 @@ impl Rig {
         let mut config =
             DaemonConfig { state: directory.0.path().to_owned(), ..DaemonConfig::default() };
         change(&mut config);
-        let hub = Hub::start(&config).await.expect("the hub starts");
+        let hub = start_hub(&config).await.expect("the hub starts");
         Rig { directory, config, hub }
     }
 
     /// Stops the hub in order and starts another on the same directory.
     pub(super) async fn restart(self) -> Rig {
         let Rig { directory, config, hub } = self;
-        hub.stop(PATIENCE).await;
+        stop_hub(&hub, PATIENCE).await;
         drop(hub);
-        let hub = Hub::start(&config).await.expect("the hub starts again");
+        let hub = start_hub(&config).await.expect("the hub starts again");
         Rig { directory, config, hub }
     }
 
@@ -111,7 +114,7 @@ impl Rig {
 
     /// A client without hello.
     pub(super) fn plain(&self) -> Shell {
-        let attached = self.hub.attach_fresh(owner(), AttachRequest::answers());
+        let attached = attach_fresh(&self.hub, owner(), AttachRequest::answers());
         Shell(attached.expect("attached"))
     }
 
@@ -134,7 +137,7 @@ impl Rig {
         let mut want =
             AttachRequest { session, mode: StreamMode::Stream, ..AttachRequest::answers() };
         change(&mut want);
-        Arc::clone(&self.hub).attach(who, want).await.map(Shell)
+        crate::engine::attach(&self.hub, who, want).await.map(Shell)
     }
 }
 

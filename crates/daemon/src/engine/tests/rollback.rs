@@ -103,7 +103,9 @@ impl Files {
              \"work-{effect}\" :verdict {verdict}))"
         );
         let query = rig::query(&text).expect("well formed");
-        Arc::clone(&self.rig.hub).ask(owner(), query, None).await.expect("told");
+        crate::engine::ask_daemon(Arc::clone(&self.rig.hub), owner(), query, None)
+            .await
+            .expect("told");
     }
 }
 

@@ -19,7 +19,9 @@ fn word<'v>(said: &'v Value, key: &str) -> &'v Value {
 }
 
 async fn listed(rig: &Rig) -> Vec<Value> {
-    let told = rig.hub.clone().ask(owner(), DaemonQuery::Schedules, None).await.expect("a list");
+    let told = crate::engine::ask_daemon(rig.hub.clone(), owner(), DaemonQuery::Schedules, None)
+        .await
+        .expect("a list");
     told.get("schedules").and_then(Value::elements).unwrap_or_default().to_vec()
 }
 

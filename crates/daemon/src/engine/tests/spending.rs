@@ -55,7 +55,7 @@ async fn approve(
          :approval \"work-{effect}\" :verdict :allow))"
     );
     let query = rig::query(&text)?;
-    Arc::clone(&rig.hub).ask(who, query, None).await
+    crate::engine::ask_daemon(Arc::clone(&rig.hub), who, query, None).await
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -1,5 +1,7 @@
 //! Shells that read the stream of a session.
 
+use crate::engine::queries::facts;
+use crate::engine::shells::join::read_page;
 use bridle_sexp::Value;
 
 use super::rig::{Rig, Shell, body, observer, owner, stranger};
@@ -62,7 +64,7 @@ async fn sessions_of_others_are_not_there() {
     theirs.prompt(1, "help");
     numbers(&theirs, 2).await;
     let names = |who| {
-        let list = rig.hub.sessions(&who);
+        let list = facts::list(&rig.hub, &who);
         let row = |row: &Value| row.get("session").and_then(Value::as_str).map(str::to_owned);
         let mut names: Vec<String> =
             list.elements().unwrap_or_default().iter().filter_map(row).collect();
@@ -103,7 +105,7 @@ async fn a_page_of_large_events_is_short() {
         writer.send(&format!("(:type :LOG :payload (:text \"{text}\"))"));
     }
     numbers(&writer, 12).await;
-    let page = rig.hub.read_page(writer.0.session(), 0).await.expect("read").expect("a page");
+    let page = read_page(&rig.hub, writer.0.session(), 0).await.expect("read").expect("a page");
     assert_eq!(page.len(), 5, "three large ones are over the limit, with two answers between");
     let late = rig.join("work", after(0)).await;
     assert_eq!(numbers(&late, 12).await, (1..=12).collect::<Vec<u64>>());

@@ -1,6 +1,7 @@
 //! The file of policies stays as it is: through whatever actuator it is written to, and whatever is put
 //! in its place.
 
+use crate::engine::install_policies;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::Path;
 use std::sync::Arc;
@@ -81,7 +82,7 @@ async fn say_yes(rig: &Rig, session: &str, effect: i64) {
          \"{session}-{effect}\" :verdict :allow))"
     );
     let query = rig::query(&text).expect("well formed");
-    Arc::clone(&rig.hub).ask(owner(), query, None).await.expect("told");
+    crate::engine::ask_daemon(Arc::clone(&rig.hub), owner(), query, None).await.expect("told");
 }
 
 /// Asks for something in a session of its own, says yes to whatever is asked, and carries it out if the
@@ -200,7 +201,7 @@ async fn what_is_swapped_in_for_the_file_is_not_installed_and_that_is_recorded()
             std::fs::remove_file(&file).expect("ours");
         }
         swap(&file);
-        let told = rig.hub.install_policies("uid:1000").await.expect_err("refused");
+        let told = install_policies(&rig.hub, "uid:1000").await.expect_err("refused");
         assert!(told.reason.contains(reason), "{number}: {}", told.reason);
         let present = rig.hub.home.guard.present();
         assert_eq!(present.installed.hash(), PolicyHash::of(DEFAULT_POLICY), "what held holds");

@@ -56,7 +56,7 @@ pub(in crate::engine) async fn carry_out(
 
 /// Forgets a session by its name, or a record by its number.
 async fn forget(hub: &Arc<Hub>, asker: &LiveSessionSlot, what: &Value) -> Result<Value, String> {
-    let by = ForgetRequest { principal: (*asker.owner).into(), at: hub.now() };
+    let by = ForgetRequest { principal: (*asker.owner).into(), at: hub.home.now() };
     if let Some(name) = what.as_str() {
         let id = SessionId::parse(name).map_err(|error| error.to_string())?;
         return forget_session(hub, asker, id, by).await;
@@ -162,7 +162,7 @@ async fn fork(
         false => &source_owner,
     };
     let fork = ForkPoint { session, record, state: state.to_value() };
-    let began = SessionStart { fork: Some(fork), ..began(owner, hub.approval_time()) };
+    let began = SessionStart { fork: Some(fork), ..began(owner, hub.limits.approval) };
     let held = hub.find_or_make(&id, owner, 0);
     if held.session.owner != *owner {
         return Err(format!("a session `{id}` exists already"));

@@ -12,6 +12,7 @@ use tokio::task::{JoinError, JoinHandle};
 use super::{ConnectionPhase, ConnectionStep, OacpConnection, PeerOrigin};
 use crate::access::principal::Principal;
 use crate::access::principal::sockets::SocketEnds;
+use crate::engine;
 use crate::engine::{
     AttachRequest, AttachedShell, DaemonQuery, EngineError, EngineErrorCode, OutboundItem,
     QueryAnswer, QueryAsker,
@@ -185,7 +186,7 @@ impl OacpConnection {
     fn attach(&self, want: AttachRequest) -> Fetching {
         let who = self.principal();
         let hub = Arc::clone(&self.service.daemon.hub);
-        Box::pin(async move { FetchedEvents::Attached(hub.attach(who, want).await) })
+        Box::pin(async move { FetchedEvents::Attached(engine::attach(&hub, who, want).await) })
     }
 
     fn ask(&self, query: DaemonQuery) -> Fetching {
@@ -196,9 +197,9 @@ impl OacpConnection {
         Box::pin(async move {
             FetchedEvents::Told(match query {
                 DaemonQuery::Context(asked) => {
-                    hub.inform(QueryAsker { who, own, dialect }, asked).await
+                    engine::inform(hub, QueryAsker { who, own, dialect }, asked).await
                 }
-                query => hub.ask(who, query, own).await.map(QueryAnswer::Value),
+                query => engine::ask_daemon(hub, who, query, own).await.map(QueryAnswer::Value),
             })
         })
     }

@@ -22,6 +22,7 @@ use super::payload_check::{EngineMessage, LARGE};
 use super::reply::NOT_ASKED;
 use super::{ClientTerms, Conversation, ReplyContext};
 use crate::access::principal::Principal;
+use crate::engine;
 use crate::engine::{
     AttachRequest, AttachRole, AttachSnapshot, AttachedShell, DaemonQuery, EngineError, EventView,
     OutboundItem, QueryAnswer, ResponseEffect, StreamEvent, StreamEventKind, StreamMode,
@@ -329,7 +330,7 @@ impl Conversation {
     /// Answers a message of a peer that nobody knows: without the engine, a number or a record.
     fn answer_stranger(&mut self, batch: &mut ReplyContext<'_>, message: &EngineMessage) {
         let id = message.id.as_ref();
-        match batch.service.daemon.hub.answer_stranger(&message.signal) {
+        match engine::answer_stranger(&batch.service.daemon.hub, &message.signal) {
             Ok(payload) => self.say(batch, &response(id, MessageMeta::default(), payload)),
             Err(error) => self.decline(batch, id, &error_reply(error)),
         }
@@ -353,7 +354,8 @@ impl Conversation {
             if self.greeted.is_some() {
                 return Err(ErrorReply::because(OacpCode::UnknownSession, NO_SESSION));
             }
-            let attachment = service.daemon.hub.attach_fresh(who, AttachRequest::answers());
+            let attachment =
+                engine::attach_fresh(&service.daemon.hub, who, AttachRequest::answers());
             let attachment = attachment.map_err(error_reply)?;
             self.link = Some(EngineLink::new(attachment));
         }
@@ -364,7 +366,7 @@ impl Conversation {
     pub(super) fn answered(&mut self, batch: &mut ReplyContext<'_>, message: &OacpMessage) {
         if self.who.as_deref() == Some(&Principal::Anonymous) {
             let id = message.id.as_ref().map(MessageId::to_value);
-            let error = batch.service.daemon.hub.refuse_stranger_answer(id.as_ref());
+            let error = engine::refuse_stranger_answer(&batch.service.daemon.hub, id.as_ref());
             return self.decline(batch, message.id.as_ref(), &error_reply(error));
         }
         let taken = match &self.link {

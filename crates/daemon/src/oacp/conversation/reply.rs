@@ -10,6 +10,7 @@ use super::canned_replies::SERVER;
 use super::payload_check::{PayloadVerdict, too_large};
 use super::{Conversation, ReplyContext, WIRE};
 use crate::config::DaemonLimits;
+use crate::engine;
 use crate::oacp::service::OacpService;
 
 /// Reason for a message that nobody takes.
@@ -113,7 +114,7 @@ const POLICY_FAULT_ELSEWHERE: &str = "the policies have a fault, which is shown 
 fn detail(service: &OacpService, is_owner: bool) -> HealthDetail {
     let open = service.daemon.open();
     let in_flight = service.daemon.budget.used();
-    let traffic = service.daemon.hub.traffic();
+    let traffic = engine::count_traffic(&service.daemon.hub);
     let present = service.daemon.hub.home.guard.present();
     HealthDetail {
         server: SERVER.into(),
