@@ -10,8 +10,8 @@ pub(crate) mod read;
 pub(crate) mod template;
 
 use bridle_loop::{
-    Deed, Draft, KeywordName, Outcome, Proposal, ReflexAdvice, SessionId, SignalContext,
-    ThinkerFault, ThinkerPrompt,
+    CallId, Deed, Draft, DraftStop, KeywordName, ModelRef, Outcome, Proposal, ReflexAdvice,
+    SessionId, SignalContext, ThinkerFault, ThinkerPrompt,
 };
 use bridle_sexp::Value;
 use std::collections::{HashSet, VecDeque};
@@ -235,6 +235,10 @@ pub(crate) struct ScriptRule {
     /// Between two pieces of the stream.
     pace: Duration,
     stream: Vec<Box<str>>,
+    /// Text of the draft itself, beside its calls or in place of them.
+    text: Option<Box<str>>,
+    /// Name under which the draft is recorded.
+    model: Option<Box<str>>,
     ending: DraftEnding,
 }
 
@@ -267,6 +271,7 @@ struct ProposalTemplate {
     content: TemplateContent,
     explanation: Option<Box<str>>,
     then_think: bool,
+    call: Option<CallId>,
 }
 
 #[derive(Debug)]
@@ -287,6 +292,7 @@ impl ProposalTemplate {
             content: TemplateContent::Streamed,
             explanation: None,
             then_think: false,
+            call: None,
         }
     }
 }
@@ -349,10 +355,19 @@ impl ScriptRule {
             DraftEnding::Propose(templates) => {
                 let propose = |template| self.proposal(template, &pieces, &mut filler);
                 let proposals = templates.iter().map(propose).collect::<Result<_, _>>()?;
-                Ok(Draft::of_calls(proposals))
+                let text = self.text.as_ref().map(|text| filler.text(text)).transpose()?;
+                Ok(self.draft(text.unwrap_or_default(), proposals))
             }
         };
         Ok((pieces, ending))
+    }
+
+    fn draft(&self, text: String, calls: Vec<Proposal>) -> Draft {
+        let named = |name: &Box<str>| ModelRef { name: name.clone(), ..ModelRef::default() };
+        let waits = calls.iter().any(|call| call.call.is_some());
+        let stop = if waits { DraftStop::Calls } else { DraftStop::End };
+        let model = self.model.as_ref().map(named);
+        Draft { text: text.into(), calls, model, stop, ..Draft::default() }
     }
 
     fn proposal(
@@ -374,7 +389,7 @@ impl ScriptRule {
             payload,
             explanation: Some(explanation.into()),
             then_think: template.then_think,
-            call: None,
+            call: template.call.clone(),
         })
     }
 }

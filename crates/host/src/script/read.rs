@@ -7,7 +7,7 @@
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-use bridle_loop::KeywordName;
+use bridle_loop::{CallId, KeywordName};
 use bridle_sexp::{Category, Comments, Kind, Limits, Node, Place, Progress, Reader, Tree, Value};
 
 use super::pattern::{MAX_WILDCARDS, wildcards};
@@ -35,8 +35,8 @@ pub(crate) const MAX_PIECES: usize = 4_096;
 pub(crate) const MAX_PROPOSALS: usize = 32;
 
 /// Keys of a rule, for the message about one that is not known.
-const KEYS: &str = ":when :rejected :result :depth :once :delay :stream :pace :say :propose \
-                    :then-think :explanation :error :retryable";
+const KEYS: &str = ":when :rejected :result :depth :once :delay :stream :pace :say :text \
+                    :propose :model :then-think :explanation :error :retryable";
 
 /// Fault of a script, and its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -193,6 +193,8 @@ impl RuleFields {
             "delay" => self.rule.delay = milliseconds(value)?,
             "pace" => self.rule.pace = milliseconds(value)?,
             "stream" => self.rule.stream = self.pieces(value)?,
+            "text" => self.rule.text = Some(self.text(value)?),
+            "model" => self.rule.model = Some(self.text(value)?),
             "say" => self.say = Some(ProposalTemplate::message(self.text(value)?)),
             "propose" => self.propose = Some(self.proposals(value)?),
             "then-think" => self.then_think = flag(value)?,
@@ -230,10 +232,10 @@ impl RuleFields {
 
     fn ending(&mut self, root: Node<'_>) -> Result<DraftEnding, FormProblem> {
         if let Some(reason) = self.error.take() {
-            if self.say.is_some() || self.propose.is_some() {
+            if self.say.is_some() || self.propose.is_some() || self.rule.text.is_some() {
                 return Err(FormProblem::new(
                     root,
-                    "`:error` beside `:say` or `:propose`, expected one",
+                    "`:error` beside `:say`, `:text` or `:propose`, expected one",
                 ));
             }
             return Ok(DraftEnding::Fail { reason, retryable: self.retryable });
@@ -244,11 +246,12 @@ impl RuleFields {
         let mut proposals: Vec<ProposalTemplate> = self.say.take().into_iter().collect();
         match self.propose.take() {
             Some(more) => proposals.extend(more),
+            None if proposals.is_empty() && self.rule.text.is_some() => {}
             None if proposals.is_empty() && !self.rule.stream.is_empty() => {
                 proposals.push(ProposalTemplate::of_stream());
             }
             None if proposals.is_empty() => {
-                let what = "`:say`, `:propose`, `:stream` or `:error` in a rule";
+                let what = "`:say`, `:text`, `:propose`, `:stream` or `:error` in a rule";
                 return Err(FormProblem::expected(what, root));
             }
             None => {}
@@ -306,6 +309,11 @@ impl RuleFields {
                 template.target = Some(KeywordName::new(&name));
             } else if key.is_keyword("explanation") {
                 template.explanation = Some(self.text(value)?);
+            } else if key.is_keyword("call") {
+                let Some(name) = value.as_str() else {
+                    return Err(FormProblem::expected("the id of a call, a string", value));
+                };
+                template.call = Some(CallId::new(&name));
             } else if key.is_keyword("then-think") {
                 template.then_think = flag(value)?;
             } else {

@@ -6,10 +6,11 @@
 use std::sync::{Arc, LazyLock};
 
 use bridle_loop::{
-    ActionHash, ActuatorLocation, ActuatorRef, ApprovalAnswer, ApprovalChoice as LoopAnswer, Draft,
-    Effect, EffectId, Event, GuardPolicies, InstalledPolicies, KeywordName, Outcome,
-    PrincipalUsage, Proposal, ReflexAdvice, Seq, SessionLimits, SessionStart, SessionState, Signal,
-    SignalKind, SignalSender, ThinkerFault, TimerTick, TurnId, UnixMillis, WithdrawalReason,
+    ActionHash, ActuatorLocation, ActuatorRef, ApprovalAnswer, ApprovalChoice as LoopAnswer,
+    CallId, Draft, DraftStop, Effect, EffectId, Event, GuardPolicies, InstalledPolicies,
+    KeywordName, ModelRef, OpaqueText, Outcome, PrincipalUsage, Proposal, ReflexAdvice, Seq,
+    SessionLimits, SessionStart, SessionState, Signal, SignalKind, SignalSender, ThinkerFault,
+    TimerTick, TokenUsage, TurnId, UnixMillis, WithdrawalReason,
 };
 use bridle_sexp::Value;
 use proptest::collection::vec;
@@ -87,6 +88,7 @@ struct Answer {
     think: bool,
     fault: bool,
     outcome: Outcome,
+    text: Box<str>,
 }
 
 pub(crate) fn life() -> impl Strategy<Value = Vec<Moment>> {
@@ -186,7 +188,15 @@ impl Answer {
         let draft = if self.fault {
             Err(ThinkerFault { reason: "no model".into(), retryable: self.think })
         } else {
-            Ok(Draft::of_calls(self.proposals(approved)))
+            let model = ModelRef { name: "m".into(), ..ModelRef::default() };
+            Ok(Draft {
+                text: self.text.clone(),
+                calls: self.proposals(approved),
+                model: self.think.then_some(model),
+                opaque: self.think.then(|| OpaqueText("signed".into())),
+                usage: Some(TokenUsage { input: Some(7), ..TokenUsage::default() }),
+                stop: if self.think { DraftStop::Calls } else { DraftStop::End },
+            })
         };
         Event::Drafted { effect, draft }
     }
@@ -405,25 +415,42 @@ fn actuator() -> impl Strategy<Value = ActuatorRef> {
 fn answer() -> impl Strategy<Value = Answer> {
     let outcome = prop_oneof![
         3 => payload().prop_map(Outcome::Done),
+        1 => (1_usize..80_000).prop_map(|bytes| Outcome::Done(large_result(bytes))),
         1 => Just(Outcome::Denied("no".into())),
         1 => Just(Outcome::Expired),
         1 => Just(Outcome::Superseded),
         1 => Just(Outcome::Failed("broken".into())),
         1 => Just(Outcome::UnknownOutcome),
     ];
-    (vec(proposal(), 0..5), any::<bool>(), any::<bool>(), outcome)
-        .prop_map(|(proposals, think, fault, outcome)| Answer { proposals, think, fault, outcome })
+    let text = prop_oneof![Just(""), Just("so far"), Just("done")];
+    (vec(proposal(), 0..5), any::<bool>(), any::<bool>(), outcome, text).prop_map(
+        |(proposals, think, fault, outcome, text)| Answer {
+            proposals,
+            think,
+            fault,
+            outcome,
+            text: text.into(),
+        },
+    )
+}
+
+fn large_result(bytes: usize) -> Value {
+    Value::plist([
+        ("files", Value::list([Value::str("a.org")])),
+        ("text", Value::str("x".repeat(bytes))),
+    ])
 }
 
 fn proposal() -> impl Strategy<Value = Proposal> {
     let explanation = proptest::option::of(Just("because".into()));
-    (proptest::option::of(name()), payload(), explanation, any::<bool>()).prop_map(
-        |(target, payload, explanation, then_think)| Proposal {
+    let call = proptest::option::of(prop_oneof![Just("c1"), Just("c2")]);
+    (proptest::option::of(name()), payload(), explanation, any::<bool>(), call).prop_map(
+        |(target, payload, explanation, then_think, call)| Proposal {
             target,
             payload,
             explanation,
             then_think,
-            call: None,
+            call: call.map(CallId::new),
         },
     )
 }

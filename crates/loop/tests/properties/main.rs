@@ -13,8 +13,8 @@ use std::sync::Arc;
 
 use bridle_loop::{
     Decision, DecisionRule, Effect, Event, GuardPolicies, Order, PolicyFacts, PolicyRehearsal,
-    PolicyVerdict, ProposalAuthor, RecordKind, RememberedRuling, RiskLevel, Seq, SessionId,
-    SessionState, UnixMillis, Verdict, reader, step,
+    PolicyVerdict, ProposalAuthor, ProposalsBody, RecordKind, RememberedRuling, RiskLevel, Seq,
+    SessionId, SessionState, UnixMillis, Verdict, reader, step,
 };
 use bridle_sexp::Value;
 use proptest::prelude::{ProptestConfig, prop_assert, prop_assert_eq, proptest};
@@ -228,9 +228,8 @@ proptest! {
             let Effect::Decided(decision) = effect else { continue };
             if let Some(place) = decision.proposal {
                 let value = event.to_value();
-                let proposals = value.get("proposals").and_then(Value::elements).unwrap_or(&[]);
-                let payload = proposals.get(place).and_then(|proposal| proposal.get("payload"));
-                prop_assert_eq!(payload, Some(&*decision.payload));
+                let payload = ProposalsBody::read(&value).payload(place);
+                prop_assert_eq!(payload.as_deref(), Some(&*decision.payload));
             }
             let Some(facts) = &decision.facts else { continue };
             let read = |effect: &Effect| {

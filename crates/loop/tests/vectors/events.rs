@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use bridle_loop::{
-    ActionHash, ActuatorLocation, ActuatorRef, ApprovalAnswer, ApprovalChoice, Draft, EffectId,
-    Event, ForkPoint, GuardPolicies, InstalledPolicies, KeywordName, Outcome, Proposal,
-    ReflexAdvice, Seq, SessionId, SessionLimits, SessionStart, SessionState, Signal, SignalKind,
-    SignalSender, ThinkerFault, TimerTick, TurnId, UnixMillis, WithdrawalReason, reader, step,
+    ActionHash, ActuatorLocation, ActuatorRef, ApprovalAnswer, ApprovalChoice, CallId, Draft,
+    EffectId, Event, ForkPoint, GuardPolicies, InstalledPolicies, KeywordName, ModelRef, Outcome,
+    Proposal, ReflexAdvice, Seq, SessionId, SessionLimits, SessionStart, SessionState, Signal,
+    SignalKind, SignalSender, ThinkerFault, TimerTick, TurnId, UnixMillis, WithdrawalReason,
+    reader, step,
 };
 use bridle_sexp::{Progress, Reader, Value};
 
@@ -136,7 +137,11 @@ fn event(verb: &str, words: &mut Words) -> Result<Event, String> {
         }
         "draft" => {
             let effect = effect(words)?;
-            Ok(Event::Drafted { effect, draft: Ok(Draft::of_calls(proposals(words)?)) })
+            let text = if words.take("text") { words.text()? } else { Box::default() };
+            let model = if words.take("model") { Some(words.text()?) } else { None };
+            let model = model.map(|name| ModelRef { name, ..ModelRef::default() });
+            let draft = Draft { text, model, ..Draft::of_calls(proposals(words)?) };
+            Ok(Event::Drafted { effect, draft: Ok(draft) })
         }
         "fault" => {
             let (effect, reason) = (effect(words)?, words.text()?);
@@ -146,6 +151,12 @@ fn event(verb: &str, words: &mut Words) -> Result<Event, String> {
         "done" => {
             let effect = effect(words)?;
             Ok(Event::Acted { effect, outcome: Outcome::Done(words.value()?) })
+        }
+        "done-large" => {
+            let (effect, bytes) = (effect(words)?, words.number()?);
+            let text = "x".repeat(usize::try_from(bytes).map_err(|error| error.to_string())?);
+            let result = [("exit", Value::int(0)), ("output", Value::from(text))];
+            Ok(Event::Acted { effect, outcome: Outcome::Done(Value::plist(result)) })
         }
         "denied" => {
             let effect = effect(words)?;
@@ -263,7 +274,7 @@ fn actuator(value: &Value) -> Result<ActuatorRef, String> {
     Ok(ActuatorRef { name: name.clone(), place, actions: actions.to_vec() })
 }
 
-/// Payloads, each with `to :TARGET` before it and `because "..."` and `then-think` after it.
+/// Payloads, each with `to :TARGET` before it and `because "..."`, `as "CALL"` and `then-think` after it.
 fn proposals(words: &mut Words) -> Result<Vec<Proposal>, String> {
     let mut proposals: Vec<Proposal> = Vec::new();
     let mut target = None;
@@ -274,6 +285,9 @@ fn proposals(words: &mut Words) -> Result<Vec<Proposal>, String> {
         } else if words.take("because") {
             let reason = words.text()?;
             proposals.last_mut().ok_or("`because` of what?")?.explanation = Some(reason);
+        } else if words.take("as") {
+            let name = words.text()?;
+            proposals.last_mut().ok_or("`as` of what?")?.call = Some(CallId::new(&name));
         } else if words.take("then-think") {
             proposals.last_mut().ok_or("`then-think` of what?")?.then_think = true;
         } else {

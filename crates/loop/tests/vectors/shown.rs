@@ -1,8 +1,8 @@
 //! Effect lines and state lines: how what comes out is shown.
 
 use bridle_loop::{
-    Decision, DecisionRule, Effect, KeywordName, Outcome, SessionLimits, ThinkerPrompt, UnixMillis,
-    Verdict,
+    CallEnd, Decision, DecisionRule, Effect, KeywordName, Outcome, RoundCall, SessionLimits,
+    ThinkerPrompt, UnixMillis, Verdict,
 };
 use bridle_sexp::Value;
 
@@ -101,7 +101,28 @@ fn thought(prompt: &ThinkerPrompt) -> String {
         };
         line.push_str(&format!(" outcome {}{result}", deed.outcome.word()));
     }
+    let calls = prompt.rounds.iter().flat_map(|round| &round.calls);
+    calls.filter_map(call).for_each(|shown| line.push_str(&shown));
     line
+}
+
+/// The name of a call, and how it ended.
+fn call(call: &RoundCall) -> Option<String> {
+    let name = Value::str(call.call.as_ref()?.as_str());
+    Some(match &call.end {
+        CallEnd::Open => format!(" call {name} open"),
+        CallEnd::Said => format!(" call {name} said"),
+        CallEnd::Rejected(rejection) => {
+            format!(" call {name} rejected {}", rejection.code.word())
+        }
+        CallEnd::Deed(deed) => match &deed.stored {
+            Some(stored) => {
+                let (word, seq) = (deed.outcome.word(), stored.seq.0);
+                format!(" call {name} {word} stored seq {seq} bytes {}", stored.bytes)
+            }
+            None => format!(" call {name} {}", deed.outcome.word()),
+        },
+    })
 }
 
 fn decided(decision: &Decision) -> String {
