@@ -69,7 +69,7 @@ pub(crate) fn carry(
                 perform(
                     state,
                     &mut turn,
-                    DispatchedOrder { by, order, then_think, tell: Vec::new() },
+                    DispatchedOrder { by, order, then_think, tell: Vec::new(), also: Vec::new() },
                     out,
                 );
             }
@@ -115,16 +115,18 @@ pub(crate) fn acted(
     resume(state, out);
 }
 
-/// Goes on with the turn that runs, if it waits for acts or answers and has them.
+/// Goes on with the turns that waited for acts or answers and have them.
 pub(crate) fn resume(state: &mut SessionState, out: &mut Effects) {
-    let waits =
-        |turn: &mut RunningTurn| matches!(turn.stage, TurnStage::Acting | TurnStage::Asking);
-    if let Some(turn) = state.turn.take_if(waits) {
-        settle(state, turn, out);
+    let waits = |turn: &&RunningTurn| matches!(turn.stage, TurnStage::Acting | TurnStage::Asking);
+    let waiting: Vec<TurnId> = state.running().filter(waits).map(|turn| turn.id).collect();
+    for id in waiting {
+        if let Some(turn) = state.take_turn(|turn| turn.id == id) {
+            settle(state, turn, out);
+        }
     }
 }
 
-/// Ends what is overdue: acts first, then the turn.
+/// Ends what is overdue: acts first, then turns.
 pub(crate) fn deadlines(state: &mut SessionState, out: &mut Effects) {
     let is_due = |pending: &PendingAct| pending.deadline <= state.now;
     let due: Vec<EffectId> =
@@ -137,11 +139,15 @@ pub(crate) fn deadlines(state: &mut SessionState, out: &mut Effects) {
     }
     approve::expire(state, out);
     let now = state.now;
-    let due = state.turn.as_ref().and_then(|turn| state.turn_deadline(turn));
-    match state.turn.take_if(|_| due.is_some_and(|due| due <= now)) {
-        Some(turn) => give_up(state, &turn, RefusalCode::Expired, "the turn took too long", out),
-        None => resume(state, out),
+    let is_due =
+        |turn: &&RunningTurn| state.turn_deadline(turn).is_some_and(|deadline| deadline <= now);
+    let due: Vec<TurnId> = state.running().filter(is_due).map(|turn| turn.id).collect();
+    for id in due {
+        if let Some(turn) = state.take_turn(|turn| turn.id == id) {
+            give_up(state, &turn, RefusalCode::Expired, "the turn took too long", out);
+        }
     }
+    resume(state, out);
 }
 
 /// Outcome of an act whose time is over: a shell did not take it up in time; an actuator of the
@@ -155,7 +161,7 @@ fn overdue(order: &Order) -> Outcome {
 
 /// Gives a turn up because the daemon says so.
 pub(crate) fn cancelled(state: &mut SessionState, turn: TurnId, reason: &str, out: &mut Effects) {
-    if let Some(turn) = state.turn.take_if(|current| current.id == turn) {
+    if let Some(turn) = state.take_turn(|current| current.id == turn) {
         give_up(state, &turn, RefusalCode::Cancelled, reason, out);
     }
 }
@@ -227,7 +233,7 @@ pub(crate) fn answer(state: &mut SessionState, turn: &RunningTurn, out: &mut Eff
 
 /// Waits for the acts and questions of the turn, or goes on if there are none left.
 pub(crate) fn settle(state: &mut SessionState, mut turn: RunningTurn, out: &mut Effects) {
-    let acts = state.acts.values().any(|pending| pending.turn == turn.id);
+    let acts = state.acts.values().any(|pending| pending.is_awaited_by(turn.id));
     let asks = state.questions.values().any(|open| open.turns.contains(&turn.id));
     let stage = if asks { TurnStage::Asking } else { TurnStage::Acting };
     if turn.stage == TurnStage::Asking && stage == TurnStage::Acting {
@@ -235,7 +241,7 @@ pub(crate) fn settle(state: &mut SessionState, mut turn: RunningTurn, out: &mut 
     }
     turn.stage = stage;
     if acts || asks {
-        state.turn = Some(turn);
+        state.put_turn(turn);
     } else {
         think::go_on(state, turn, out);
     }
@@ -248,6 +254,8 @@ pub(crate) struct DispatchedOrder {
     pub(crate) then_think: bool,
     /// Listeners to the outcome beside the turn.
     pub(crate) tell: Vec<OutcomeListener>,
+    /// Further turns that asked for the same, and have its outcome.
+    pub(crate) also: Vec<TurnId>,
 }
 
 /// Carries out what was allowed: here, if it concerns only this session, else by an actuator.
@@ -260,6 +268,12 @@ pub(crate) fn perform(
     count(state, &turn.signal.from.principal, &job.order);
     if let Some(text) = said(&job.order) {
         turn.said.push(text.into());
+        for id in &job.also {
+            if let Some(mut other) = state.take_turn(|turn| turn.id == *id) {
+                other.said.push(text.into());
+                state.put_turn(other);
+            }
+        }
         if !job.tell.is_empty() {
             let deed = deed(&job.order, told(text));
             tell_all(state, &job.tell, &deed, job.then_think, out);
@@ -274,6 +288,7 @@ pub(crate) fn perform(
     };
     let deed = deed(&job.order, outcome);
     tell_all(state, &job.tell, &deed, job.then_think, out);
+    note_in(state, &job.also, &deed, job.then_think);
     note(turn, deed, job.then_think, &state.limits);
 }
 
@@ -361,12 +376,13 @@ fn send(
     job: DispatchedOrder,
     out: &mut Effects,
 ) {
-    let DispatchedOrder { by, order, then_think, tell } = job;
+    let DispatchedOrder { by, order, then_think, tell, also } = job;
     let id = state.take_effect();
     let seq = state.take_seq();
     let deadline = state.now.after(state.limits.request_deadline_ms);
     let (asker, kept) = (asker.clone(), order.clone());
-    let pending = PendingAct { turn, seq, by, asker, order: kept, deadline, then_think, tell };
+    let pending =
+        PendingAct { turn, seq, by, asker, order: kept, deadline, then_think, tell, also };
     state.acts.insert(id, pending);
     out.push(Effect::Act { id, seq, turn, order, deadline });
 }
@@ -426,9 +442,17 @@ fn ended(state: &mut SessionState, pending: &PendingAct, outcome: Outcome, out: 
     }
     let deed = deed(&pending.order, outcome);
     tell_all(state, &pending.tell, &deed, pending.then_think, out);
-    if let Some(mut turn) = state.turn.take_if(|turn| turn.id == pending.turn) {
-        note(&mut turn, deed, pending.then_think, &state.limits);
-        state.turn = Some(turn);
+    note_in(state, &[pending.turn], &deed, pending.then_think);
+    note_in(state, &pending.also, &deed, pending.then_think);
+}
+
+/// Notes how something ended in the turns that wait for it.
+pub(crate) fn note_in(state: &mut SessionState, turns: &[TurnId], deed: &Deed, then_think: bool) {
+    for id in turns {
+        if let Some(mut turn) = state.take_turn(|turn| turn.id == *id) {
+            note(&mut turn, deed.clone(), then_think, &state.limits);
+            state.put_turn(turn);
+        }
     }
 }
 

@@ -17,7 +17,7 @@ use crate::effect::{
     ProposalAuthor, RefusalCode, RememberedRuling, RuleCheck, Utterance, Verdict,
 };
 use crate::event::{ApprovalAnswer, ApprovalChoice, Outcome, SignalSender};
-use crate::ids::{EffectId, KeywordName, Seq};
+use crate::ids::{EffectId, KeywordName, Seq, TurnId};
 use crate::parked_turn;
 use crate::plist_codec::{FieldSink, PlistBuilder};
 use crate::policy::PolicyVerdict;
@@ -304,11 +304,15 @@ fn follow(
         Err(reason) => return end(state, id, &open, &Outcome::Denied(reason), out),
     };
     let tell = open.tell.into_iter().map(|to| OutcomeListener { approval: id, to }).collect();
-    let job = DispatchedOrder { by: open.question.by, order, then_think: open.then_think, tell };
-    match state.turn.take_if(|turn| open.turns.contains(&turn.id)) {
+    let runs = |id: &TurnId| state.running().any(|turn| turn.id == *id);
+    let mut waiting: Vec<TurnId> = open.turns.into_iter().filter(runs).collect();
+    let first = (!waiting.is_empty()).then(|| waiting.remove(0));
+    let (by, then_think) = (open.question.by, open.then_think);
+    let job = DispatchedOrder { by, order, then_think, tell, also: waiting };
+    match state.take_turn(|turn| Some(turn.id) == first) {
         Some(mut turn) => {
             act::perform(state, &mut turn, job, out);
-            state.turn = Some(turn);
+            state.put_turn(turn);
         }
         None => act::perform_alone(state, &open.question, job, out),
     }
@@ -349,9 +353,7 @@ fn end(
     };
     let tell = open.tell.iter().map(|to| OutcomeListener { approval: id, to: to.clone() });
     act::tell_all(state, &tell.collect::<Vec<_>>(), &deed, open.then_think, out);
-    let Some(mut turn) = state.turn.take_if(|turn| open.turns.contains(&turn.id)) else { return };
-    act::note(&mut turn, deed, open.then_think, &state.limits);
-    state.turn = Some(turn);
+    act::note_in(state, &open.turns, &deed, open.then_think);
 }
 
 fn resolved(
