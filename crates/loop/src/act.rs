@@ -72,15 +72,15 @@ struct BatchItem {
 }
 
 impl ProposalBatch {
-    /// The text first, then the proposals in their order.
-    fn items(self) -> impl Iterator<Item = BatchItem> {
+    /// The text first, then the proposals in their order. The record names the text by the place behind
+    /// all proposals, those beyond the limit included.
+    fn items(self, text_place: usize) -> impl Iterator<Item = BatchItem> {
         let Self { thought, text, proposals } = self;
-        let count = proposals.len();
         let text = Some(text).filter(|text| !text.is_empty()).map(move |text| BatchItem {
             proposal: Proposal::message(&text),
-            place: count,
+            place: text_place,
             slot: None,
-            interim: count > 0,
+            interim: text_place > 0,
         });
         let calls = proposals.into_iter().enumerate().map(move |(place, proposal)| BatchItem {
             proposal,
@@ -102,9 +102,10 @@ pub(crate) fn carry(
 ) {
     turn.stage = TurnStage::Acting;
     let before = turn.rejected.len();
-    let excess = batch.proposals.split_off(batch.proposals.len().min(state.limits.proposals)).len();
+    let text_place = batch.proposals.len();
+    let excess = batch.proposals.split_off(text_place.min(state.limits.proposals)).len();
     let (looked_at, thought) = (batch.proposals.len(), batch.thought);
-    for item in batch.items() {
+    for item in batch.items(text_place) {
         carry_one(state, &mut turn, by, item, out);
     }
     if excess > 0 {
@@ -160,7 +161,8 @@ fn carry_one(
     match way {
         Ok(ProposalRoute::Do(order)) if interim => say_part(state, turn, &order, out),
         Ok(ProposalRoute::Do(order)) => {
-            perform(state, turn, DispatchedOrder { by, order, back, tell: Vec::new() }, out);
+            let job = DispatchedOrder { by, order, back, tell: Vec::new(), also: Vec::new() };
+            perform(state, turn, job, out);
         }
         Ok(ProposalRoute::Ask(intent)) => {
             approve::ask(state, turn, ApprovalSubmission { by, intent, back }, out);
@@ -202,16 +204,18 @@ pub(crate) fn acted(
     resume(state, out);
 }
 
-/// Goes on with the turn that runs, if it waits for acts or answers and has them.
+/// Goes on with the turns that waited for acts or answers and have them.
 pub(crate) fn resume(state: &mut SessionState, out: &mut Effects) {
-    let waits =
-        |turn: &mut RunningTurn| matches!(turn.stage, TurnStage::Acting | TurnStage::Asking);
-    if let Some(turn) = state.turn.take_if(waits) {
-        settle(state, turn, out);
+    let waits = |turn: &&RunningTurn| matches!(turn.stage, TurnStage::Acting | TurnStage::Asking);
+    let waiting: Vec<TurnId> = state.running().filter(waits).map(|turn| turn.id).collect();
+    for id in waiting {
+        if let Some(turn) = state.take_turn(|turn| turn.id == id) {
+            settle(state, turn, out);
+        }
     }
 }
 
-/// Ends what is overdue: acts first, then the turn.
+/// Ends what is overdue: acts first, then turns.
 pub(crate) fn deadlines(state: &mut SessionState, out: &mut Effects) {
     let is_due = |pending: &PendingAct| pending.deadline <= state.now;
     let due: Vec<EffectId> =
@@ -224,11 +228,15 @@ pub(crate) fn deadlines(state: &mut SessionState, out: &mut Effects) {
     }
     approve::expire(state, out);
     let now = state.now;
-    let due = state.turn.as_ref().and_then(|turn| state.turn_deadline(turn));
-    match state.turn.take_if(|_| due.is_some_and(|due| due <= now)) {
-        Some(turn) => give_up(state, &turn, RefusalCode::Expired, "the turn took too long", out),
-        None => resume(state, out),
+    let is_due =
+        |turn: &&RunningTurn| state.turn_deadline(turn).is_some_and(|deadline| deadline <= now);
+    let due: Vec<TurnId> = state.running().filter(is_due).map(|turn| turn.id).collect();
+    for id in due {
+        if let Some(turn) = state.take_turn(|turn| turn.id == id) {
+            give_up(state, &turn, RefusalCode::Expired, "the turn took too long", out);
+        }
     }
+    resume(state, out);
 }
 
 /// Outcome of an act whose time is over: a shell did not take it up in time; an actuator of the
@@ -242,7 +250,7 @@ fn overdue(order: &Order) -> Outcome {
 
 /// Gives a turn up because the daemon says so.
 pub(crate) fn cancelled(state: &mut SessionState, turn: TurnId, reason: &str, out: &mut Effects) {
-    if let Some(turn) = state.turn.take_if(|current| current.id == turn) {
+    if let Some(turn) = state.take_turn(|current| current.id == turn) {
         give_up(state, &turn, RefusalCode::Cancelled, reason, out);
     }
 }
@@ -314,7 +322,7 @@ pub(crate) fn answer(state: &mut SessionState, turn: &RunningTurn, out: &mut Eff
 
 /// Waits for the acts and questions of the turn, or goes on if there are none left.
 pub(crate) fn settle(state: &mut SessionState, mut turn: RunningTurn, out: &mut Effects) {
-    let acts = state.acts.values().any(|pending| pending.turn == turn.id);
+    let acts = state.acts.values().any(|pending| pending.is_awaited_by(turn.id));
     let asks = state.questions.values().any(|open| open.turns.contains(&turn.id));
     let stage = if asks { TurnStage::Asking } else { TurnStage::Acting };
     if turn.stage == TurnStage::Asking && stage == TurnStage::Acting {
@@ -322,7 +330,7 @@ pub(crate) fn settle(state: &mut SessionState, mut turn: RunningTurn, out: &mut 
     }
     turn.stage = stage;
     if acts || asks {
-        state.turn = Some(turn);
+        state.put_turn(turn);
     } else {
         think::go_on(state, turn, out);
     }
@@ -335,6 +343,8 @@ pub(crate) struct DispatchedOrder {
     pub(crate) back: OutcomeReturn,
     /// Listeners to the outcome beside the turn.
     pub(crate) tell: Vec<OutcomeListener>,
+    /// Further turns that asked for the same, and have its outcome.
+    pub(crate) also: Vec<TurnId>,
 }
 
 /// Carries out what was allowed: here, if it concerns only this session, else by an actuator.
@@ -347,6 +357,12 @@ pub(crate) fn perform(
     count(state, &turn.signal.from.principal, &job.order);
     if let Some(text) = said(&job.order) {
         turn.said.push(text.into());
+        for id in &job.also {
+            if let Some(mut other) = state.take_turn(|turn| turn.id == *id) {
+                other.said.push(text.into());
+                state.put_turn(other);
+            }
+        }
         if !job.tell.is_empty() {
             let deed = deed(&job.order, told(text));
             tell_all(state, &job.tell, &deed, &job.back, out);
@@ -362,6 +378,7 @@ pub(crate) fn perform(
     };
     let deed = deed(&job.order, outcome);
     tell_all(state, &job.tell, &deed, &job.back, out);
+    note_in(state, &job.also, &deed, &job.back);
     note(turn, deed, &job.back, &state.limits);
 }
 
@@ -449,12 +466,12 @@ fn send(
     job: DispatchedOrder,
     out: &mut Effects,
 ) {
-    let DispatchedOrder { by, order, back, tell } = job;
+    let DispatchedOrder { by, order, back, tell, also } = job;
     let id = state.take_effect();
     let seq = state.take_seq();
     let deadline = state.now.after(state.limits.request_deadline_ms);
     let (asker, kept) = (asker.clone(), order.clone());
-    let pending = PendingAct { turn, seq, by, asker, order: kept, deadline, back, tell };
+    let pending = PendingAct { turn, seq, by, asker, order: kept, deadline, back, tell, also };
     state.acts.insert(id, pending);
     out.push(Effect::Act { id, seq, turn, order, deadline });
 }
@@ -522,9 +539,22 @@ fn ended(
     let mut deed = deed(&pending.order, outcome);
     deed.store(seq, &state.limits);
     tell_all(state, &pending.tell, &deed, &pending.back, out);
-    if let Some(mut turn) = state.turn.take_if(|turn| turn.id == pending.turn) {
-        note(&mut turn, deed, &pending.back, &state.limits);
-        state.turn = Some(turn);
+    note_in(state, &[pending.turn], &deed, &pending.back);
+    note_in(state, &pending.also, &deed, &pending.back);
+}
+
+/// Notes how something ended in the turns that wait for it.
+pub(crate) fn note_in(
+    state: &mut SessionState,
+    turns: &[TurnId],
+    deed: &Deed,
+    back: &OutcomeReturn,
+) {
+    for id in turns {
+        if let Some(mut turn) = state.take_turn(|turn| turn.id == *id) {
+            note(&mut turn, deed.clone(), back, &state.limits);
+            state.put_turn(turn);
+        }
     }
 }
 

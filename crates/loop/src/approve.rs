@@ -17,7 +17,7 @@ use crate::effect::{
     ProposalAuthor, RefusalCode, RememberedRuling, RuleCheck, Utterance, Verdict,
 };
 use crate::event::{ApprovalAnswer, ApprovalChoice, Outcome, SignalSender};
-use crate::ids::{EffectId, KeywordName, Seq};
+use crate::ids::{EffectId, KeywordName, Seq, TurnId};
 use crate::parked_turn;
 use crate::plist_codec::{FieldSink, PlistBuilder};
 use crate::policy::PolicyVerdict;
@@ -310,11 +310,15 @@ fn follow(
         Err(reason) => return end(state, id, &open, &Outcome::Denied(reason), out),
     };
     let tell = open.tell.into_iter().map(|to| OutcomeListener { approval: id, to }).collect();
-    let job = DispatchedOrder { by: open.question.by, order, back: open.back, tell };
-    match state.turn.take_if(|turn| open.turns.contains(&turn.id)) {
+    let runs = |id: &TurnId| state.running().any(|turn| turn.id == *id);
+    let mut waiting: Vec<TurnId> = open.turns.into_iter().filter(runs).collect();
+    let first = (!waiting.is_empty()).then(|| waiting.remove(0));
+    let (by, back) = (open.question.by, open.back);
+    let job = DispatchedOrder { by, order, back, tell, also: waiting };
+    match state.take_turn(|turn| Some(turn.id) == first) {
         Some(mut turn) => {
             act::perform(state, &mut turn, job, out);
-            state.turn = Some(turn);
+            state.put_turn(turn);
         }
         None => act::perform_alone(state, &open.question, job, out),
     }
@@ -351,9 +355,7 @@ fn end(
     let deed = Deed::of(intent.target(), intent.action().name(), outcome.clone());
     let tell = open.tell.iter().map(|to| OutcomeListener { approval: id, to: to.clone() });
     act::tell_all(state, &tell.collect::<Vec<_>>(), &deed, &open.back, out);
-    let Some(mut turn) = state.turn.take_if(|turn| open.turns.contains(&turn.id)) else { return };
-    act::note(&mut turn, deed, &open.back, &state.limits);
-    state.turn = Some(turn);
+    act::note_in(state, &open.turns, &deed, &open.back);
 }
 
 fn resolved(

@@ -16,6 +16,7 @@ use crate::effect::{Deed, TurnEnd};
 use crate::event::{ActuatorLocation, Outcome, Signal, SignalKind};
 use crate::ids::TurnId;
 use crate::plist_codec::{FieldSink, PlistBuilder};
+use crate::side_turn;
 use crate::state::{QueuedSignal, RunningTurn, SessionState};
 
 /// The actuator of the memory.
@@ -52,12 +53,17 @@ pub(crate) fn follow(state: &mut SessionState, turn: &RunningTurn, reason: TurnE
 /// Takes the next signal that can have its turn: what follows a failed turn waits for the changes that
 /// were under way when it ended.
 pub(crate) fn next(state: &mut SessionState) -> Option<QueuedSignal> {
-    let is_ready = |waiting: &QueuedSignal| match failed(&waiting.signal) {
-        Some(turn) => !writes(state, turn),
-        None => true,
-    };
-    let place = state.queue.iter().position(is_ready)?;
+    let place = place_of_next(state)?;
     state.queue.remove(place)
+}
+
+/// The place in the queue of the signal that [`next`] takes.
+pub(crate) fn place_of_next(state: &SessionState) -> Option<usize> {
+    let is_ready = |(place, waiting): (usize, &QueuedSignal)| match failed(&waiting.signal) {
+        Some(turn) => !writes(state, turn),
+        None => !side_turn::is_behind(state, &waiting.signal, state.queue.iter().take(place)),
+    };
+    state.queue.iter().enumerate().position(is_ready)
 }
 
 /// The turn that failed, if a signal is about one.

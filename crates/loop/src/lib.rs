@@ -14,8 +14,8 @@
 //! - `privacy`, `thought`: labels of texts; what thinkers say, and what became of it
 //! - `state`: what a session remembers
 //! - `step`: the dispatch, and the four stages in their order: `perceive`, `think`, `decide`, `act`;
-//!   `approve` keeps what needs a yes until somebody answers, `parked_turn` a turn that waits for its
-//!   asker, `failed_turn` the turn that follows one that failed
+//!   `approve` keeps what needs a yes until somebody answers, `side_turn` has turns run beside the one that
+//!   may think, `parked_turn` keeps a turn that waits for its asker, `failed_turn` the turn that follows one that failed
 //! - `record_kind`: kinds of records, and the bodies that are neither events nor effects; `event/body` and
 //!   `effect/body` are the recorded form of those
 //! - `plist_codec`, `value_size`: how all of it is written as S-expressions, and how large it is
@@ -44,6 +44,7 @@ mod decide;
 mod failed_turn;
 mod parked_turn;
 mod perceive;
+mod side_turn;
 mod step;
 mod think;
 mod thought;

@@ -45,6 +45,12 @@ pub struct SessionLimits {
     pub questions: usize,
     /// Milliseconds until a question that nobody answered is `expired`.
     pub approval_ms: i64,
+    /// Turns beside the one that may think, those that wait until they may think or for somebody's yes
+    /// not counted; a signal beyond them waits. 0: every signal waits for the end of the turn before.
+    pub side_turns: usize,
+    /// Turns that wait for somebody's yes while others run; one beyond them keeps its place, so that
+    /// others wait for it.
+    pub parked_turns: usize,
 }
 
 impl Default for SessionLimits {
@@ -67,13 +73,16 @@ impl Default for SessionLimits {
             turn_deadline_ms: 10 * 60 * 1_000,
             questions: 32,
             approval_ms: 24 * 60 * 60 * 1_000,
+            side_turns: 8,
+            parked_turns: 16,
         }
     }
 }
 
-/// One line a limit: its key, how it is written, how it is read.
+/// One line a limit: its key, how it is written, how it is read. What came last is not written when it is
+/// zero, and zero when it is absent: a session of an older record behaves as it did.
 macro_rules! limits_as_value {
-    ($($key:literal $field:ident),+; later: $($new:literal $added:ident),+ $(,)?) => {
+    ($($key:literal $field:ident),+; later: $($new:literal $added:ident),+; absent is zero: $($key0:literal $zero:ident),+ $(,)?) => {
         impl SessionLimits {
             /// The limits as a plist.
             pub fn to_value(&self) -> Value {
@@ -84,6 +93,7 @@ macro_rules! limits_as_value {
                 fields
                     $(.put_number($key, self.$field))+
                     $(.put_number($new, self.$added))+
+                    $(.put_number_unless_zero($key0, self.$zero))+
             }
 
             /// Reads what [`SessionLimits::to_value`] wrote; keys that came later may be absent.
@@ -96,6 +106,10 @@ macro_rules! limits_as_value {
                     $($added: match value.get($new) {
                         Some(_) => whole(value, $new)?,
                         None => Self::default().$added,
+                    },)+
+                    $($zero: match value.get($key0) {
+                        Some(_) => whole(value, $key0)?,
+                        None => 0,
                     },)+
                 })
             }
@@ -121,7 +135,10 @@ limits_as_value! {
     "turn-deadline-ms" turn_deadline_ms;
     later:
     "questions" questions,
-    "approval-ms" approval_ms,
+    "approval-ms" approval_ms;
+    absent is zero:
+    "side-turns" side_turns,
+    "parked-turns" parked_turns,
 }
 
 fn whole<N: TryFrom<i64>>(value: &Value, key: &'static str) -> Result<N, UnreadableValue> {

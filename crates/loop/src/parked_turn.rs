@@ -57,7 +57,8 @@ pub(crate) fn park(state: &mut SessionState, turn: &RunningTurn) {
     }
     let open = turn.pending.iter().filter_map(|id| state.questions.get(id));
     let Some(until) = open.map(|open| open.question.expires).max() else { return };
-    state.parked.insert(seq, ParkedTurn { turn: turn.clone(), until });
+    let turn = RunningTurn { is_beside: false, ..turn.clone() };
+    state.parked.insert(seq, ParkedTurn { turn, until });
     while state.parked.len() > MAX_PARKED_TURNS {
         state.parked.pop_first();
     }
@@ -84,7 +85,12 @@ pub(crate) fn note(
 }
 
 /// Goes on with a kept turn: its asker is back. What became of its questions meanwhile was noted.
-pub(crate) fn resume(state: &mut SessionState, back: QueuedSignal, out: &mut Effects) {
+pub(crate) fn resume(
+    state: &mut SessionState,
+    back: QueuedSignal,
+    is_beside: bool,
+    out: &mut Effects,
+) {
     expire(state);
     let mut turn = match take(state, &back.signal) {
         Some(kept) => hand_over(state, kept, &back),
@@ -92,6 +98,7 @@ pub(crate) fn resume(state: &mut SessionState, back: QueuedSignal, out: &mut Eff
     };
     turn.began = state.now;
     turn.resumed = state.now;
+    turn.is_beside = is_beside;
     if says_something(&back.signal) {
         turn.signal = back.signal;
         return think::consult(state, turn, out);
@@ -111,7 +118,7 @@ pub(crate) fn withdraw(state: &mut SessionState, seq: Seq, out: &mut Effects) {
     approve::withdraw(state, &kept.turn, out);
 }
 
-/// Gives up whatever was begun for the signal of this number: the turn that runs, one that waits, or
+/// Gives up whatever was begun for the signal of this number: a turn that runs, one that waits, or
 /// one that is kept.
 pub(crate) fn withdrawn(
     state: &mut SessionState,
@@ -123,7 +130,7 @@ pub(crate) fn withdrawn(
         WithdrawalReason::Cancelled => (RefusalCode::Cancelled, "called off"),
         WithdrawalReason::Expired => (RefusalCode::Expired, "the time that the asker gave is over"),
     };
-    if let Some(turn) = state.turn.take_if(|turn| turn.seq == Some(seq)) {
+    if let Some(turn) = state.take_turn(|turn| turn.seq == Some(seq)) {
         return act::give_up(state, &turn, code, why, out);
     }
     if let Some(place) = state.queue.iter().position(|waiting| waiting.seq == Some(seq)) {

@@ -1,7 +1,7 @@
 //! First stage: what a signal is, and whether it needs a turn.
 //!
 //! Called by `step`. What only informs is noted and answered at once, also while a turn runs;
-//! an interrupt ends the turn that runs; everything else waits for its turn. Nothing that a client
+//! an interrupt ends the turns that run; everything else gets a turn when there is room for one. Nothing that a client
 //! says is believed about the engine: a tool's output comes from an actuator, not from a message.
 
 use std::collections::VecDeque;
@@ -18,7 +18,8 @@ use crate::ids::{Seq, UnixMillis};
 use crate::limits::SessionLimits;
 use crate::plist_codec::{FieldSink, PlistBuilder};
 use crate::sensor::SensorClass;
-use crate::state::{PlannedSchedule, QueuedSignal, RunningTurn, SessionState};
+use crate::side_turn;
+use crate::state::{PlannedSchedule, QueuedSignal, RunningTurn, SessionState, TurnStage};
 use crate::value_size::weight;
 
 /// The principal of the signals that time sends.
@@ -86,13 +87,14 @@ pub(crate) fn signal(state: &mut SessionState, signal: Arc<Signal>, out: &mut Ef
 /// Tells whether a signal would find its place: it needs no turn, or one more may wait.
 pub(crate) fn has_room_for(state: &SessionState, signal: &Signal) -> bool {
     let is_gone = |older: &Signal| is_later_edition(signal, older);
-    if !needs_turn(signal) || state.turn.as_ref().is_none_or(|turn| is_gone(&turn.signal)) {
+    let begins = || state.turn.as_ref().is_none_or(|turn| is_gone(&turn.signal));
+    if !needs_turn(signal) || begins_at_once(state, signal) || state.side.is_empty() && begins() {
         return true;
     }
     let stays = state.queue.iter().filter(|waiting| !is_gone(&waiting.signal));
     let (count, bytes) =
         stays.fold((0, 0_usize), |(n, sum), one| (n + 1, sum.saturating_add(one.bytes())));
-    count < state.limits.queue
+    count + side_turn::ready(state) < state.limits.queue
         && bytes.saturating_add(weight(&signal.payload)) <= state.limits.queue_bytes
 }
 
@@ -193,7 +195,7 @@ fn from_time(state: &mut SessionState, from: SignalSender, payload: Value) -> Ti
     let is_same = |seq: Option<Seq>, other: &Signal| {
         seq.is_none() && other.kind == SignalKind::Event && other.from == from
     };
-    let runs = state.turn.as_ref().is_some_and(|turn| is_same(turn.seq, &turn.signal));
+    let runs = state.running().any(|turn| is_same(turn.seq, &turn.signal));
     if runs || state.queue.iter().any(|waiting| is_same(waiting.seq, &waiting.signal)) {
         return TickRouting::Waits;
     }
@@ -221,22 +223,34 @@ fn wait(state: &mut SessionState, seq: Seq, signal: Arc<Signal>, out: &mut Effec
         state.queue.push_back(waiting);
         return;
     }
-    let message = format!("no room for one more signal: {} wait", state.queue.len());
-    let payload = act::error(RefusalCode::Overloaded, &message).done();
+    let count = state.queue.len() + side_turn::ready(state);
+    let message = format!("no room for one more signal: {count} wait");
+    let payload = act::error(RefusalCode::Overloaded, &message);
+    let payload = match state.limits.side_turns {
+        0 => payload.done(),
+        _ => payload.put_number("waiting", count).put_number("limit", state.limits.queue).done(),
+    };
     answer(state, seq, &waiting.signal, payload, out);
 }
 
 fn has_room(state: &SessionState, waiting: &QueuedSignal) -> bool {
     let bytes: usize = state.queue.iter().map(QueuedSignal::bytes).sum();
-    state.turn.is_none()
-        || (state.queue.len() < state.limits.queue
+    begins_at_once(state, &waiting.signal)
+        || (state.queue.len() + side_turn::ready(state) < state.limits.queue
             && bytes.saturating_add(waiting.bytes()) <= state.limits.queue_bytes)
 }
 
+/// Whether a signal would not wait at all.
+fn begins_at_once(state: &SessionState, signal: &Signal) -> bool {
+    (state.turn.is_none() || side_turn::has_room(state))
+        && !side_turn::is_behind(state, signal, state.queue.iter())
+}
+
 fn interrupt(state: &mut SessionState, seq: Seq, signal: &Signal, out: &mut Effects) {
-    let turn = state.turn.take();
-    let number = turn.as_ref().map(|turn| turn.id.0);
-    if let Some(turn) = turn {
+    // What waits until it may think has not begun, as far as its asker can tell.
+    let runs = |turn: &RunningTurn| turn.stage != TurnStage::Ready;
+    let number = state.running().find(|turn| runs(turn)).map(|turn| turn.id.0);
+    while let Some(turn) = state.take_turn(runs) {
         act::give_up(state, &turn, RefusalCode::Cancelled, "interrupted", out);
     }
     approve::withdraw_all(state, out);
@@ -260,7 +274,7 @@ fn supersede(state: &mut SessionState, newer: &Signal, out: &mut Effects) {
     let waiting = std::mem::take(&mut state.queue).into_iter();
     let (gone, stays): (VecDeque<_>, _) = waiting.partition(|waiting| is_older(&waiting.signal));
     state.queue = stays;
-    if let Some(turn) = state.turn.take_if(|turn| is_older(&turn.signal)) {
+    while let Some(turn) = state.take_turn(|turn| is_older(&turn.signal)) {
         act::supersede(state, &turn, out);
     }
     for waiting in gone {

@@ -113,6 +113,14 @@ pub(crate) trait FieldSink: Sized {
         self.put_int(key, number.try_into().unwrap_or(i64::MAX))
     }
 
+    /// A number, left out when it is zero.
+    fn put_number_unless_zero(self, key: &'static str, number: impl TryInto<i64>) -> Self {
+        match number.try_into().unwrap_or(i64::MAX) {
+            0 => self,
+            number => self.put_int(key, number),
+        }
+    }
+
     fn put_text(self, key: &'static str, text: Option<&str>) -> Self {
         match text {
             Some(text) => self.put_str(key, text),

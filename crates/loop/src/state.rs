@@ -71,7 +71,11 @@ pub struct SessionState {
     pub(crate) policy: Option<InstalledPolicies>,
     /// Signals that wait for their turn.
     pub(crate) queue: VecDeque<QueuedSignal>,
+    /// The turn that may think.
     pub(crate) turn: Option<RunningTurn>,
+    /// Turns beside it, which do not think: they act, wait for somebody's yes, or wait until they may
+    /// think.
+    pub(crate) side: BTreeMap<TurnId, RunningTurn>,
     /// The beginning of its text: session, owner, limits and origin.
     pub(crate) front: LazyText,
     /// The text of the actuators.
@@ -121,6 +125,15 @@ pub(crate) struct PendingAct {
     pub(crate) back: OutcomeReturn,
     /// Listeners to the outcome beside the turn: they got their answers while it was asked for.
     pub(crate) tell: Vec<OutcomeListener>,
+    /// Further turns that wait for it: they asked for the same, and one yes was for all.
+    pub(crate) also: Vec<TurnId>,
+}
+
+impl PendingAct {
+    /// Whether a turn waits for it.
+    pub(crate) fn is_awaited_by(&self, turn: TurnId) -> bool {
+        self.turn == turn || self.also.contains(&turn)
+    }
 }
 
 /// The way of an outcome back into its turn.
@@ -214,7 +227,7 @@ impl QueuedSignal {
     }
 }
 
-/// The turn that runs.
+/// A turn that has begun and has not ended.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct RunningTurn {
     pub(crate) id: TurnId,
@@ -224,6 +237,8 @@ pub(crate) struct RunningTurn {
     /// Time at which its time began to count: again after each wait for somebody's yes.
     pub(crate) resumed: UnixMillis,
     pub(crate) stage: TurnStage,
+    /// Whether it is beside the turn that may think.
+    pub(crate) is_beside: bool,
     /// Whether a thinker is to be asked when the acts of this turn have ended.
     pub(crate) next: TurnContinuation,
     pub(crate) depth: u32,
@@ -253,6 +268,8 @@ pub(crate) enum TurnStage {
     Acting,
     /// Answer of a person.
     Asking,
+    /// The end of the turn that may think.
+    Ready,
 }
 
 /// Continuation of a turn whose acts have ended.
@@ -279,6 +296,7 @@ impl RunningTurn {
             began,
             resumed: began,
             stage: TurnStage::Acting,
+            is_beside: false,
             next: TurnContinuation::Answer,
             depth: 0,
             tries: 0,
@@ -374,6 +392,7 @@ impl SessionState {
             policy: None,
             queue: VecDeque::new(),
             turn: None,
+            side: BTreeMap::new(),
             front: LazyText::default(),
             reach: LazyText::default(),
             judged: LazyText::default(),
@@ -411,25 +430,24 @@ impl SessionState {
 
     /// Whether an answer to this effect is still awaited.
     pub fn awaits(&self, effect: EffectId) -> bool {
-        let thought = match self.turn.as_ref().map(|turn| turn.stage) {
-            Some(TurnStage::Consulting(id) | TurnStage::Thinking(id)) => Some(id),
-            Some(TurnStage::Acting | TurnStage::Asking) | None => None,
+        let is_meant = |turn: &RunningTurn| {
+            turn.stage == TurnStage::Consulting(effect) || turn.stage == TurnStage::Thinking(effect)
         };
-        thought == Some(effect)
+        self.running().any(is_meant)
             || self.acts.contains_key(&effect)
             || self.questions.contains_key(&effect)
     }
 
     /// Whether something that was begun for this signal can still be given up.
     pub fn can_withdraw(&self, seq: Seq) -> bool {
-        self.turn.as_ref().is_some_and(|turn| turn.seq == Some(seq))
+        self.running().any(|turn| turn.seq == Some(seq))
             || self.queue.iter().any(|waiting| waiting.seq == Some(seq))
             || self.parked.contains_key(&seq)
     }
 
     /// The signals for which something was begun that can still be given up.
     pub fn withdrawable(&self) -> Vec<Seq> {
-        let turn = self.turn.iter().filter_map(|turn| turn.seq);
+        let turn = self.running().filter_map(|turn| turn.seq);
         let queue = self.queue.iter().filter_map(|waiting| waiting.seq);
         turn.chain(queue).chain(self.parked.keys().copied()).collect()
     }
@@ -474,7 +492,7 @@ impl SessionState {
             Event::Answered(answered) => Some(&answered.from),
             _ => None,
         };
-        let turn = self.turn.iter().map(|turn| &turn.signal.from);
+        let turn = self.running().map(|turn| &turn.signal.from);
         let queue = self.queue.iter().map(|waiting| &waiting.signal.from);
         let parked = self.parked.values().map(|kept| &kept.turn.signal.from);
         let questions = self.questions.values().map(|open| &open.question.asker);
@@ -501,12 +519,12 @@ impl SessionState {
 
     /// The effects whose result is awaited, to be carried out again where that is possible.
     pub fn outstanding(&self) -> Vec<(EffectId, Effect)> {
-        let thought = self.turn.as_ref().and_then(|turn| match turn.stage {
+        let thoughts = self.running().filter_map(|turn| match turn.stage {
             TurnStage::Consulting(id) => {
                 Some((id, Effect::Consult { id, context: self.context(turn) }))
             }
             TurnStage::Thinking(id) => Some((id, Effect::Think { id, prompt: self.prompt(turn) })),
-            TurnStage::Acting | TurnStage::Asking => None,
+            TurnStage::Acting | TurnStage::Asking | TurnStage::Ready => None,
         });
         let questions = self.questions.iter().map(|(id, open)| {
             (*id, Effect::Ask { id: *id, seq: open.seq, question: open.question.clone() })
@@ -515,7 +533,7 @@ impl SessionState {
             let PendingAct { turn, seq, order, deadline, .. } = pending.clone();
             (*id, Effect::Act { id: *id, seq, turn, order, deadline })
         });
-        acts.chain(questions).chain(thought).collect()
+        acts.chain(questions).chain(thoughts).collect()
     }
 
     /// For whom an act is done whose outcome is awaited.
@@ -525,16 +543,42 @@ impl SessionState {
 
     /// Time at which `TimerTick::Deadline` is wanted next.
     pub fn next_deadline(&self) -> Option<UnixMillis> {
-        let turn = self.turn.as_ref().and_then(|turn| self.turn_deadline(turn));
+        let turns = self.running().filter_map(|turn| self.turn_deadline(turn));
         let questions = self.questions.values().map(|open| open.question.expires);
         let acts = self.acts.values().map(|pending| pending.deadline);
         let schedules = self.schedules.values().map(|planned| planned.due);
-        turn.into_iter().chain(acts).chain(questions).chain(schedules).min()
+        turns.chain(acts).chain(questions).chain(schedules).min()
     }
 
-    /// The turn that runs.
+    /// The turn that may think; else the first of those beside it.
     pub fn turn(&self) -> Option<TurnId> {
-        self.turn.as_ref().map(|turn| turn.id)
+        self.running().next().map(|turn| turn.id)
+    }
+
+    /// All turns that have begun and not ended, the one that may think first.
+    pub(crate) fn running(&self) -> impl Iterator<Item = &RunningTurn> {
+        self.turn.iter().chain(self.side.values())
+    }
+
+    /// Takes out the first turn that is meant.
+    pub(crate) fn take_turn(
+        &mut self,
+        is_meant: impl Fn(&RunningTurn) -> bool,
+    ) -> Option<RunningTurn> {
+        if let Some(turn) = self.turn.take_if(|turn| is_meant(turn)) {
+            return Some(turn);
+        }
+        let id = self.side.values().find(|turn| is_meant(turn))?.id;
+        self.side.remove(&id)
+    }
+
+    /// Puts a turn where it was taken from.
+    pub(crate) fn put_turn(&mut self, turn: RunningTurn) {
+        if turn.is_beside {
+            self.side.insert(turn.id, turn);
+        } else {
+            self.turn = Some(turn);
+        }
     }
 
     /// Actuators that can be reached.
@@ -560,7 +604,7 @@ impl SessionState {
 
     /// Signals of shells that wait for their answers, with their numbers.
     pub fn unanswered(&self) -> impl Iterator<Item = (Seq, &Signal)> {
-        let turn = self.turn.iter().map(|turn| (turn.seq, &*turn.signal));
+        let turn = self.running().map(|turn| (turn.seq, &*turn.signal));
         let queue = self.queue.iter().map(|waiting| (waiting.seq, &*waiting.signal));
         turn.chain(queue).filter_map(|(seq, signal)| Some((seq?, signal)))
     }
@@ -568,14 +612,16 @@ impl SessionState {
     /// Whether nothing runs, waits or is awaited; schedules may still be due one day.
     pub fn is_idle(&self) -> bool {
         self.turn.is_none()
+            && self.side.is_empty()
             && self.queue.is_empty()
             && self.acts.is_empty()
             && self.questions.is_empty()
     }
 
-    /// None while it waits for somebody's yes: questions have a deadline of their own.
+    /// None while it waits for somebody's yes, since questions have a deadline of their own, and while it
+    /// waits until it may think.
     pub(crate) fn turn_deadline(&self, turn: &RunningTurn) -> Option<UnixMillis> {
-        let counts = turn.stage != TurnStage::Asking;
+        let counts = !matches!(turn.stage, TurnStage::Asking | TurnStage::Ready);
         counts.then(|| turn.resumed.after(self.limits.turn_deadline_ms))
     }
 

@@ -2,13 +2,13 @@
 //!
 //! Called by the daemon for everything that happens to a session, and by replay for everything that
 //! ever happened. The four stages are in files of their own; this one only says which of them an
-//! event is for, and starts the next turn when the last one has ended.
+//! event is for, and starts the next turns when there is room for them.
 
 use crate::effect::Effects;
 use crate::event::{Event, TimerTick};
 use crate::ids::UnixMillis;
 use crate::state::SessionState;
-use crate::{act, approve, failed_turn, parked_turn, perceive, think};
+use crate::{act, approve, parked_turn, perceive, side_turn, think};
 
 /// Takes one event into the state and says what is to happen now.
 ///
@@ -42,9 +42,6 @@ pub fn step(state: &mut SessionState, at: UnixMillis, event: Event) -> Effects {
         Event::Cancelled { turn, reason } => act::cancelled(state, turn, &reason, &mut out),
         Event::Withdrawn { seq, how } => parked_turn::withdrawn(state, seq, how, &mut out),
     }
-    while state.turn.is_none() {
-        let Some(waiting) = failed_turn::next(state) else { break };
-        think::begin(state, waiting, &mut out);
-    }
+    side_turn::begin_waiting(state, &mut out);
     out
 }

@@ -13,13 +13,19 @@ use crate::ids::{EffectId, TurnId};
 use crate::parked_turn;
 use crate::state::{QueuedSignal, RunningTurn, SessionState, TurnContinuation, TurnStage};
 
-/// Begins the turn of a signal.
-pub(crate) fn begin(state: &mut SessionState, waiting: QueuedSignal, out: &mut Effects) {
+/// Begins the turn of a signal, beside the one that may think or as that one.
+pub(crate) fn begin(
+    state: &mut SessionState,
+    waiting: QueuedSignal,
+    is_beside: bool,
+    out: &mut Effects,
+) {
     if parked_turn::is_continuing(&waiting.signal) {
-        return parked_turn::resume(state, waiting, out);
+        return parked_turn::resume(state, waiting, is_beside, out);
     }
     state.turns = state.turns.saturating_add(1);
     let turn = RunningTurn::new(TurnId(state.turns), waiting, state.now);
+    let turn = RunningTurn { is_beside, ..turn };
     if turn.signal.kind == SignalKind::Request {
         let asked = Proposal::new(turn.signal.target.clone(), turn.signal.payload.clone());
         return act::carry(state, turn, ProposalAuthor::Asker, vec![asked].into(), out);
@@ -32,7 +38,7 @@ pub(crate) fn consult(state: &mut SessionState, mut turn: RunningTurn, out: &mut
     let id = state.take_effect();
     turn.stage = TurnStage::Consulting(id);
     out.push(Effect::Consult { id, context: state.context(&turn) });
-    state.turn = Some(turn);
+    state.put_turn(turn);
 }
 
 /// Takes the advice of the reflex thinkers.
@@ -89,6 +95,15 @@ pub(crate) fn go_on(state: &mut SessionState, mut turn: RunningTurn, out: &mut E
         }
         TurnContinuation::ThinkDeeper => turn.depth += 1,
     }
+    if turn.is_beside {
+        turn.stage = TurnStage::Ready;
+        return state.put_turn(turn);
+    }
+    ask(state, turn, out);
+}
+
+/// Asks a thinker, if the policies let it be asked.
+pub(crate) fn ask(state: &mut SessionState, mut turn: RunningTurn, out: &mut Effects) {
     if let Err(decision) = decide::judge_thought(state, &turn) {
         let reason = decision.ruling.reason.clone();
         approve::record(state, *decision, out);
@@ -97,10 +112,10 @@ pub(crate) fn go_on(state: &mut SessionState, mut turn: RunningTurn, out: &mut E
     let id = state.take_effect();
     turn.stage = TurnStage::Thinking(id);
     out.push(Effect::Think { id, prompt: state.prompt(&turn) });
-    state.turn = Some(turn);
+    state.put_turn(turn);
 }
 
 /// Takes the turn out of the state if it waits for just this.
 fn awaiting(state: &mut SessionState, stage: TurnStage) -> Option<RunningTurn> {
-    state.turn.take_if(|turn| turn.stage == stage)
+    state.take_turn(|turn| turn.stage == stage)
 }

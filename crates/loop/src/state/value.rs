@@ -139,11 +139,12 @@ impl SessionState {
         }
     }
 
-    /// The signals that wait, and the turn.
+    /// The signals that wait, and the turns.
     fn waiting<F: FieldSink>(&self, fields: F) -> F {
         fields
             .put_list("queue", self.queue.iter().map(QueuedSignal::to_value))
             .put_some("turn", self.turn.as_ref().map(RunningTurn::to_value))
+            .put_list("side", self.side.values().map(RunningTurn::to_value))
     }
 
     /// Reads what [`SessionState::to_value`] wrote.
@@ -182,6 +183,10 @@ impl SessionState {
             policy: value.get("policy").map(InstalledPolicies::from_value).transpose()?,
             queue: list(value, "queue", QueuedSignal::from_value)?.into(),
             turn: value.get("turn").map(RunningTurn::from_value).transpose()?,
+            side: BTreeMap::from_iter(list(value, "side", |turn| {
+                let turn = RunningTurn::from_value(turn)?;
+                Ok((turn.id, RunningTurn { is_beside: true, ..turn }))
+            })?),
             front: LazyText::default(),
             reach: LazyText::default(),
             judged: LazyText::default(),
@@ -257,6 +262,7 @@ impl PendingAct {
             .put_flag("then-think", self.back.then_think)
             .put_list("calls", self.back.slots())
             .put_list("tell", self.tell.iter().map(OutcomeListener::to_value))
+            .put_list("also", self.also.iter().map(|turn| number_value(turn.0)))
             .done()
     }
 
@@ -274,6 +280,7 @@ impl PendingAct {
             deadline: time(value, "deadline")?,
             back: OutcomeReturn::from_value(value)?,
             tell: list(value, "tell", OutcomeListener::from_value)?,
+            also: list(value, "also", |turn| element_number(turn).map(TurnId))?,
         })
     }
 }
@@ -419,6 +426,7 @@ impl RunningTurn {
             TurnStage::Consulting(id) => plist.put_number("consulting", id.0),
             TurnStage::Thinking(id) => plist.put_number("thinking", id.0),
             TurnStage::Asking => plist.put_flag("asking", true),
+            TurnStage::Ready => plist.put_flag("ready", true),
             TurnStage::Acting => plist,
         }
         .put_some("resumed", (self.resumed != self.began).then_some(self.resumed.0))
@@ -443,6 +451,8 @@ impl RunningTurn {
             TurnStage::Thinking(effect_id(value, "thinking")?)
         } else if flag(value, "asking")? {
             TurnStage::Asking
+        } else if flag(value, "ready")? {
+            TurnStage::Ready
         } else {
             TurnStage::Acting
         };
@@ -455,6 +465,7 @@ impl RunningTurn {
             began: time(value, "began")?,
             resumed: time(value, if value.get("resumed").is_some() { "resumed" } else { "began" })?,
             stage,
+            is_beside: false,
             next: next.ok_or(UnreadableValue::new("next", "what a turn does next"))?,
             depth: small_number(value, "depth")?,
             tries: small_number(value, "tries")?,

@@ -362,8 +362,8 @@ fn moment() -> impl Strategy<Value = Moment> {
 
 /// Small limits, so that they are reached.
 fn limits() -> impl Strategy<Value = SessionLimits> {
-    (0..4u32, 0..4u32, 0..4u32, 0..4usize, 0..4usize, 0..3usize).prop_map(
-        |(depth, tries, acts, queue, history, schedules)| SessionLimits {
+    (0..4u32, 0..4u32, 0..4u32, 0..4usize, 0..4usize, 0..3usize, 0..4usize, 0..3usize).prop_map(
+        |(depth, tries, acts, queue, history, schedules, side_turns, parked_turns)| SessionLimits {
             depth,
             tries,
             acts,
@@ -379,6 +379,8 @@ fn limits() -> impl Strategy<Value = SessionLimits> {
             turn_deadline_ms: 3_000,
             questions: 2,
             approval_ms: 2_000,
+            side_turns,
+            parked_turns,
             ..SessionLimits::default()
         },
     )

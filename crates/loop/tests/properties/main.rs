@@ -274,6 +274,7 @@ proptest! {
         prop_assert!(length("schedules") <= limits.schedules);
         prop_assert!(length("acts") <= limits.outstanding + limits.questions);
         prop_assert!(length("questions") <= limits.questions);
+        prop_assert!(length("side") <= limits.side_turns + limits.parked_turns + limits.queue);
         prop_assert!(length("resolved") <= 64);
         prop_assert!(length("budget") <= 64 + 2 + 20);
     }

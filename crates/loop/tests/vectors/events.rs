@@ -60,7 +60,7 @@ impl Stage {
             return self.fork(words.number()?);
         }
         if verb != "began" && !self.has_begun {
-            self.begin(SessionLimits::default(), None);
+            self.begin(shown::first_limits(), None);
         }
         if verb == "began" {
             let limits = words.value().unwrap_or(Value::Nil);
@@ -117,7 +117,7 @@ impl Stage {
         };
         let session = SessionId::parse("other").map_err(|error| error.to_string())?;
         self.state = SessionState::new(session);
-        self.begin(SessionLimits::default(), Some(fork));
+        self.begin(shown::first_limits(), Some(fork));
         Ok(Vec::new())
     }
 }

@@ -42,15 +42,33 @@ pub(crate) fn effect(effect: &Effect, now: UnixMillis) -> String {
     }
 }
 
-/// Limits with some of them changed.
+/// The limits of the first sessions with some of them changed. A scenario names those that came later.
 pub(crate) fn limits(changes: &Value) -> Result<SessionLimits, String> {
     let mut pairs = Vec::new();
-    let defaults = SessionLimits::default().to_value();
-    for (key, value) in defaults.pairs().into_iter().flatten() {
+    let first = first_limits().to_value();
+    for (key, value) in first.pairs().into_iter().flatten() {
         let changed = changes.get(key.as_keyword().unwrap_or_default());
         pairs.extend([key.clone(), changed.unwrap_or(value).clone()]);
     }
+    for (key, value) in changes.pairs().into_iter().flatten() {
+        if first.get(key.as_keyword().unwrap_or_default()).is_none() {
+            pairs.extend([key.clone(), value.clone()]);
+        }
+    }
     SessionLimits::from_value(&Value::list(pairs)).map_err(|error| error.to_string())
+}
+
+/// The limits of sessions before turns ran side by side: their records hold these.
+pub(crate) fn first_limits() -> SessionLimits {
+    SessionLimits {
+        depth: 10,
+        acts: 32,
+        request_deadline_ms: 5 * 60 * 1_000,
+        turn_deadline_ms: 10 * 60 * 1_000,
+        side_turns: 0,
+        parked_turns: 0,
+        ..SessionLimits::default()
+    }
 }
 
 /// What holds of the state, in the words of the question.
