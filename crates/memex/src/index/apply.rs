@@ -401,19 +401,20 @@ impl IndexBatch<'_, '_> {
             ])?;
         }
         let (title, text) = (spread(&item.title), spread(&item.text));
+        let hidden = spread(&item.hidden);
         if !item.private {
-            let sql = "INSERT INTO words (rowid, title, body) VALUES (?1, ?2, ?3)";
-            self.sql.prepare_cached(sql)?.execute(params![id, title, text])?;
+            for table in ["words", "stems"] {
+                let sql = format!("INSERT INTO {table} (rowid, title, body) VALUES (?1, ?2, ?3)");
+                self.sql.prepare_cached(&sql)?.execute(params![id, title, text])?;
+            }
         }
         if item.is_veiled() {
-            let sql =
-                "INSERT INTO veiled_words (rowid, title, body, hidden) VALUES (?1, ?2, ?3, ?4)";
-            self.sql.prepare_cached(sql)?.execute(params![
-                id,
-                title,
-                text,
-                spread(&item.hidden)
-            ])?;
+            for table in ["veiled_words", "veiled_stems"] {
+                let sql = format!(
+                    "INSERT INTO {table} (rowid, title, body, hidden) VALUES (?1, ?2, ?3, ?4)"
+                );
+                self.sql.prepare_cached(&sql)?.execute(params![id, title, text, hidden])?;
+            }
         }
         Ok(())
     }
@@ -426,10 +427,9 @@ impl IndexBatch<'_, '_> {
         }
         self.sql.prepare_cached("DELETE FROM property WHERE object = ?1")?.execute([id])?;
         self.sql.prepare_cached("DELETE FROM stamp WHERE object = ?1")?.execute([id])?;
-        for sql in
-            ["DELETE FROM words WHERE rowid = ?1", "DELETE FROM veiled_words WHERE rowid = ?1"]
-        {
-            self.sql.prepare_cached(sql)?.execute([id])?;
+        for table in ["words", "veiled_words", "stems", "veiled_stems"] {
+            let sql = format!("DELETE FROM {table} WHERE rowid = ?1");
+            self.sql.prepare_cached(&sql)?.execute([id])?;
         }
         Ok(())
     }

@@ -21,7 +21,7 @@ pub const INDEX_FILE: &str = "index.db";
 const UNSYNCED_MARKER: &str = "index.unsynced";
 
 /// Version of the tables, in `user_version`.
-const SCHEMA_VERSION: u32 = 4;
+const SCHEMA_VERSION: u32 = 5;
 
 /// `brdi`, in the file's header.
 const APPLICATION_ID: i32 = 0x6272_6469;
@@ -155,10 +155,24 @@ CREATE VIRTUAL TABLE veiled_words USING fts5 (
   content = '', contentless_delete = 1, prefix = '1 2 3',
   tokenize = \"unicode61 remove_diacritics 2\"
 );
+-- Words as questions look for them: English words without their endings. Which objects have a word, and in which
+-- column, is all that is asked here, so positions are left out: a fifth of the size.
+CREATE VIRTUAL TABLE stems USING fts5 (
+  title, body,
+  content = '', contentless_delete = 1, detail = column,
+  tokenize = \"porter unicode61 remove_diacritics 2\"
+);
+CREATE VIRTUAL TABLE veiled_stems USING fts5 (
+  title, body, hidden,
+  content = '', contentless_delete = 1, detail = column,
+  tokenize = \"porter unicode61 remove_diacritics 2\"
+);
 -- What is gathered in memory before it is written, in bytes: more than one transaction has.
 INSERT INTO words (words, rank) VALUES ('hashsize', 33554432);
 -- Pieces that are merged at a time: with 4, as it would be, merging is half of the work of a first index.
 INSERT INTO words (words, rank) VALUES ('automerge', 8);
+INSERT INTO stems (stems, rank) VALUES ('hashsize', 16777216);
+INSERT INTO stems (stems, rank) VALUES ('automerge', 8);
 ";
 
 /// Folder and rules that an index is made for; with others it is made anew.

@@ -15,7 +15,7 @@ const MAX_SEARCH_WORDS: usize = 32;
 const MAX_WEIGHED_WORDS: usize = 8;
 
 /// Whether a character is a word of its own here.
-fn stands_alone(c: char) -> bool {
+pub(crate) fn stands_alone(c: char) -> bool {
     matches!(u32::from(c),
         // Thai, Lao, Tibetan, Burmese, Khmer
         0x0e00..=0x0fff | 0x1000..=0x109f | 0x1780..=0x17ff

@@ -12,8 +12,9 @@ use self::rank::WordTable;
 use super::catalog::{MemexCatalog, MemexObject, OBJECT_COLUMNS, ObjectKind, sees};
 use super::query::{
     DEFAULT_PAGE_OBJECTS, MAX_PAGE_OBJECTS, MAX_QUERY_CONDITIONS, MemexQuery, QueryCursor,
-    QueryHit, QueryPage, SearchText,
+    QueryHit, QueryMode, QueryPage, SearchText,
 };
+use super::question_words::ReadQuestion;
 use crate::index::apply::SHORT_STAMP_MINUTES;
 use crate::index::org_timestamp::{DateSpan, OrgTimestamp, StampKind, WARNING_DAYS, WallMinute};
 use crate::index::rules::PrivateAccess;
@@ -31,9 +32,9 @@ const MAX_COUNTED_OCCURRENCES: i64 = 1024;
 
 /// A part of a statement with its values.
 #[derive(Clone, Debug)]
-struct QueryPart {
-    sql: String,
-    values: Vec<Value>,
+pub(super) struct QueryPart {
+    pub(super) sql: String,
+    pub(super) values: Vec<Value>,
 }
 
 /// Hits, the cursor behind them, and the number of objects that were ranked.
@@ -63,12 +64,19 @@ impl MemexCatalog {
         }
         let generation = self.generation()?;
         let changed = query.cursor.is_some_and(|cursor| cursor.generation != generation);
+        if let (Some(words), QueryMode::Question { now }) = (&query.text, query.mode) {
+            let question = ReadQuestion::read(words, now)?;
+            let (hits, next) = self.ask(&question, query, access, text)?;
+            let next = next.map(|next| QueryCursor { generation, ..next });
+            let dates = question.dates;
+            return Ok(QueryPage { hits, next, changed, ranked: None, dates, generation });
+        }
         let (hits, next, ranked) = match &query.text {
             Some(words) => self.ranked(&SearchWords::read(words)?, query, access, text)?,
             None => self.listed(query, access)?,
         };
         let next = next.map(|next| QueryCursor { generation, ..next });
-        Ok(QueryPage { hits, next, changed, ranked, generation })
+        Ok(QueryPage { hits, next, changed, ranked, dates: None, generation })
     }
 
     /// Objects in the order of their numbers.
@@ -100,7 +108,12 @@ impl MemexCatalog {
                 let next = hits.last().map(|hit: &QueryHit| hit.cursor(0));
                 return Ok((hits, next, None));
             }
-            hits.push(QueryHit { object: MemexObject::of(row)?, rank: None, snippet: None });
+            hits.push(QueryHit {
+                object: MemexObject::of(row)?,
+                rank: None,
+                snippet: None,
+                reasons: Vec::new(),
+            });
         }
         let next =
             self.end_of(&driver)?.map(|after| QueryCursor { generation: 0, after, rank: None });
@@ -145,26 +158,31 @@ impl MemexCatalog {
             }
             if hits.len() == limit {
                 let next = hits.last().map(|hit: &QueryHit| hit.cursor(0));
-                self.add_snippets(&mut hits, search, access, snippets);
+                self.add_snippets(&mut hits, &search.words, access, snippets);
                 return Ok((hits, next, full(all)));
             }
-            hits.push(QueryHit { object: self.by_id(id)?, rank: Some(rank), snippet: None });
+            hits.push(QueryHit {
+                object: self.by_id(id)?,
+                rank: Some(rank),
+                snippet: None,
+                reasons: Vec::new(),
+            });
         }
-        self.add_snippets(&mut hits, search, access, snippets);
+        self.add_snippets(&mut hits, &search.words, access, snippets);
         Ok((hits, None, full(all)))
     }
 
-    fn by_id(&self, id: i64) -> Result<MemexObject, StoreError> {
+    pub(super) fn by_id(&self, id: i64) -> Result<MemexObject, StoreError> {
         let sql = format!(
             "SELECT {OBJECT_COLUMNS} FROM object o JOIN file f ON f.id = o.file WHERE o.id = ?1"
         );
         Ok(self.sql.prepare_cached(&sql)?.query_row([id], MemexObject::of)?)
     }
 
-    fn add_snippets(
+    pub(super) fn add_snippets(
         &self,
         hits: &mut [QueryHit],
-        search: &SearchWords,
+        words: &[String],
         access: PrivateAccess,
         text: SearchText,
     ) {
@@ -177,7 +195,7 @@ impl MemexCatalog {
             let read = || self.memex.read(&object.path).ok().map(|(bytes, _)| bytes);
             let bytes = files.entry(object.path.clone()).or_insert_with(read);
             let text = bytes.as_ref().and_then(|bytes| self.text_in(bytes, object, access));
-            hit.snippet = text.map(|text| snippet(&text, &search.words));
+            hit.snippet = text.map(|text| snippet(&text, words));
         }
     }
 
@@ -248,7 +266,7 @@ impl MemexCatalog {
     }
 
     /// Adds the SQL conditions that a candidate must meet.
-    fn conditions(
+    pub(super) fn conditions(
         &self,
         query: &MemexQuery,
         access: PrivateAccess,
@@ -321,7 +339,7 @@ impl MemexCatalog {
     }
 
     /// Whether a date of the object falls into the span that is asked for, if one is.
-    fn is_in_time(&self, query: &MemexQuery, id: i64) -> Result<bool, StoreError> {
+    pub(super) fn is_in_time(&self, query: &MemexQuery, id: i64) -> Result<bool, StoreError> {
         let Some(dates) = &query.dates else { return Ok(true) };
         Ok(self.stamps_of(id)?.iter().any(|stamp| dates.has(stamp)))
     }
@@ -377,11 +395,11 @@ fn full(all: usize) -> Option<usize> {
     (all >= MAX_RANKED_OBJECTS).then_some(MAX_RANKED_OBJECTS)
 }
 
-fn text(text: &str) -> Value {
+pub(super) fn text(text: &str) -> Value {
     Value::Text(text.to_owned())
 }
 
-fn big(size: usize) -> i64 {
+pub(super) fn big(size: usize) -> i64 {
     i64::try_from(size).unwrap_or(i64::MAX)
 }
 

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::catalog::{MemexObject, ObjectKind};
-use crate::index::org_timestamp::DateSpan;
+use crate::index::org_timestamp::{DateSpan, WallMinute};
 use crate::index::rules::ObjectReach;
 
 /// Objects on a page, unless said, and at most.
@@ -14,11 +14,27 @@ pub const MAX_PAGE_OBJECTS: usize = 500;
 /// Tags, keywords and properties in one question.
 pub const MAX_QUERY_CONDITIONS: usize = 16;
 
+/// Mode of a search by words.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum QueryMode {
+    /// All words must be there.
+    #[default]
+    AllWords,
+    /// The text is a question: objects that have the most and the rarest of its words come first. Dates in it are
+    /// relative to this minute.
+    Question {
+        /// The present, by the user's wall clock. Without it no dates are read.
+        now: Option<WallMinute>,
+    },
+}
+
 /// A question. All that is said must hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MemexQuery {
     /// Words: `words "a phrase" begin* -without`.
     pub text: Option<String>,
+    /// Mode in which the words are searched for.
+    pub mode: QueryMode,
     /// Tags that it must have, inherited ones included.
     pub tags: Vec<String>,
     /// Tags that it must not have.
@@ -93,6 +109,51 @@ pub struct QueryHit {
     pub rank: Option<f64>,
     /// In a search: the place where a word is, if the text is at hand.
     pub snippet: Option<String>,
+    /// In a question: why it was found, the weightiest reason first.
+    pub reasons: Vec<HitReason>,
+}
+
+/// A reason why a question found an object.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HitReason {
+    /// Word, phrase, tag or date of the question.
+    pub term: String,
+    /// Place where it stands.
+    pub place: ReasonPlace,
+    /// Share of the rank.
+    pub weight: f64,
+}
+
+/// Place of a word that led to a hit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReasonPlace {
+    /// In the title.
+    Title,
+    /// In the text.
+    Text,
+    /// Among the tags.
+    Tag,
+    /// A date of the object.
+    Date,
+    /// In an object close by, below the same heading.
+    Near,
+    /// In a heading above.
+    Above,
+}
+
+impl ReasonPlace {
+    /// The word for it.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            ReasonPlace::Title => "title",
+            ReasonPlace::Text => "text",
+            ReasonPlace::Tag => "tag",
+            ReasonPlace::Date => "date",
+            ReasonPlace::Near => "near",
+            ReasonPlace::Above => "above",
+        }
+    }
 }
 
 /// A page of what was found. In a search the best come first; else those that the index has known longest.
@@ -107,6 +168,8 @@ pub struct QueryPage {
     pub changed: bool,
     /// In a search that fits more objects than are ranked: how many were.
     pub ranked: Option<usize>,
+    /// In a question: the days that it names.
+    pub dates: Option<DateSpan>,
     /// The index as it was.
     pub generation: u64,
 }

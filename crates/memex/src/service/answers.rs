@@ -5,17 +5,20 @@ use std::path::{Path, PathBuf};
 use crate::search::focus::ShownAmount;
 use crate::{
     FocusView, IndexCompleteness, MemexCatalog, MemexObject, ObjectKind, OutlinePage,
-    OutlineRequest, PrivateAccess, QueryHit, QueryPage, SearchText, resolve,
+    OutlineRequest, PrivateAccess, QueryHit, QueryMode, QueryPage, SearchText, WallMinute, resolve,
 };
 use bridle_record::StoreError;
 use bridle_sexp::Value;
 
-use super::questions::{MemexQuestion, SnippetChoice};
+use super::questions::{HitDetails, MemexQuestion, SnippetChoice};
 use super::refusal::{MemexRefusal, UNREADABLE};
 use super::{IndexActivity, MemexShared, WatchMethod};
 
 /// Bytes of objects in one answer; a page that is larger is cut, and goes on behind its cursor.
 const MAX_ANSWER_BYTES: usize = 1 << 20;
+
+/// Characters of a day, such as `2026-11-15`.
+const DAY_CHARS: usize = 10;
 
 /// The folder of skills, in the Memex.
 const SKILLS_FOLDER: &str = "skills";
@@ -60,12 +63,17 @@ impl MemexShared {
         access: PrivateAccess,
     ) -> Result<Value, MemexRefusal> {
         match ask {
-            MemexQuestion::Query(query, snippets) => {
-                let text = match snippets {
+            MemexQuestion::Query(query, details) => {
+                let text = match details.snippets {
                     SnippetChoice::Shown => SearchText::Snippets,
                     SnippetChoice::Left => SearchText::None,
                 };
-                self.read(|catalog| catalog.query(query, access, text)).map(|it| page(it, access))
+                let mut query = query.clone();
+                if let QueryMode::Question { now } = &mut query.mode {
+                    now.get_or_insert_with(|| WallMinute((self.clock)().div_euclid(60_000)));
+                }
+                self.read(|catalog| catalog.query(&query, access, text))
+                    .map(|it| page(it, &query.mode, *details, access))
             }
             MemexQuestion::Outline(outline) => {
                 self.read(|catalog| catalog.outline(outline, access)).map(|it| outlined(it, access))
@@ -232,11 +240,16 @@ fn no_skill() -> MemexRefusal {
     MemexRefusal::NotFound("no skill of that name")
 }
 
-fn page(mut page: QueryPage, access: PrivateAccess) -> Value {
+fn page(
+    mut page: QueryPage,
+    mode: &QueryMode,
+    details: HitDetails,
+    access: PrivateAccess,
+) -> Value {
     let mut objects = Vec::new();
     let mut bytes = 0;
     for hit in &page.hits {
-        let object = found(hit, access);
+        let object = found(hit, details, access);
         bytes += object.to_string().len();
         if bytes > MAX_ANSWER_BYTES && !objects.is_empty() {
             break;
@@ -248,6 +261,13 @@ fn page(mut page: QueryPage, access: PrivateAccess) -> Value {
     pairs.extend(page.next.map(|next| ("next", text(&next.to_string()))));
     pairs.extend(page.changed.then(|| ("changed", Value::bool(true))));
     pairs.extend(page.ranked.map(|ranked| ("ranked", size(ranked))));
+    if let QueryMode::Question { .. } = mode {
+        pairs.push(("mode", Value::keyword("question")));
+        pairs.extend(page.dates.as_ref().map(|dates| {
+            let day = |minute: WallMinute| Value::str(&minute.to_string()[..DAY_CHARS]);
+            ("dates", Value::list([day(dates.from), day(dates.to)]))
+        }));
+    }
     success("query", pairs)
 }
 
@@ -368,10 +388,20 @@ fn public_text(catalog: &MemexCatalog, file: &MemexObject) -> Result<String, Sto
 }
 
 /// An object that was found.
-fn found(hit: &QueryHit, access: PrivateAccess) -> Value {
+fn found(hit: &QueryHit, details: HitDetails, access: PrivateAccess) -> Value {
     let mut pairs = facts(&hit.object, access);
     pairs.extend(hit.rank.map(|rank| ("rank", Value::float(rank))));
     pairs.extend(hit.snippet.as_deref().map(|snippet| ("snippet", text(snippet))));
+    if details.reasons && !hit.reasons.is_empty() {
+        let reasons = hit.reasons.iter().map(|reason| {
+            Value::plist([
+                ("term", text(&reason.term)),
+                ("place", Value::keyword(reason.place.word())),
+                ("weight", Value::float((reason.weight * 100.0).round() / 100.0)),
+            ])
+        });
+        pairs.push(("why", Value::list(reasons)));
+    }
     Value::plist(pairs)
 }
 

@@ -3,7 +3,7 @@
 
 use crate::{
     DateSpan, FocusRequest, MemexQuery, ObjectKind, ObjectReach, OutlineRequest, QueryCursor,
-    StampKind, WallMinute,
+    QueryMode, StampKind, WallMinute,
 };
 use bridle_sexp::Value;
 
@@ -20,7 +20,7 @@ const LAST_MINUTE: WallMinute = WallMinute(i64::MAX / 4);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MemexQuestion {
     /// Objects by what they are.
-    Query(Box<MemexQuery>, SnippetChoice),
+    Query(Box<MemexQuery>, HitDetails),
     /// Titles in order.
     Outline(OutlineRequest),
     /// View around a point.
@@ -39,6 +39,15 @@ pub enum MemexQuestion {
     Source(String),
     /// Latest records that the daemon wrote about itself.
     Logs(usize),
+}
+
+/// Details of hits that are shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HitDetails {
+    /// Places of words.
+    pub snippets: SnippetChoice,
+    /// Whether a question's hits say why they were found.
+    pub reasons: bool,
 }
 
 /// Whether the places of words are shown.
@@ -104,6 +113,7 @@ impl QuestionPayload<'_> {
         };
         let query = MemexQuery {
             text: self.text("text")?,
+            mode: self.mode()?,
             tags: self.texts("tag")?.into_iter().chain(self.texts("tags")?).collect(),
             without_tags: self.texts("without")?,
             todo: self.texts("todo")?,
@@ -117,7 +127,24 @@ impl QuestionPayload<'_> {
             limit: self.count("limit")?.unwrap_or(0),
             cursor,
         };
-        Ok(MemexQuestion::Query(Box::new(query), snippets))
+        let reasons = self.0.get("why").is_some_and(|why| !why.is_nil());
+        Ok(MemexQuestion::Query(Box::new(query), HitDetails { snippets, reasons }))
+    }
+
+    fn mode(self) -> Result<QueryMode, MemexRefusal> {
+        const EXPECTED: &str = "`:words` or `:question`";
+        let now = match self.text("now")? {
+            None => None,
+            Some(now) => Some(
+                WallMinute::parse(&now)
+                    .ok_or_else(|| field_refusal("now", "a time such as `2026-11-15 10:30`"))?,
+            ),
+        };
+        match self.word("mode", EXPECTED)?.as_deref() {
+            None | Some("words") => Ok(QueryMode::AllWords),
+            Some("question") => Ok(QueryMode::Question { now }),
+            Some(_) => Err(field_refusal("mode", EXPECTED)),
+        }
     }
 
     fn outline(self) -> Result<OutlineRequest, MemexRefusal> {
