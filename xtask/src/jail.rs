@@ -1,6 +1,6 @@
 //! `cargo xtask jail`: the trials of the jail, built once and run as an unprivileged user: attempts to
 //! break out in the layer in force and in *copy*, programs over a stage, a commit killed at each of its
-//! points, a soak. `ci` can run it; the flags make it longer.
+//! points, a soak. A step of `ci`, with fewer of each; the flags make it longer.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -11,18 +11,19 @@ use serde_json::Value;
 use crate::console::{ProgramRun, VerbConsole, root};
 
 pub(crate) const HELP: &str = "\
-usage: cargo xtask jail [--runs N] [--every N] [--bench] [--any-layer]
+usage: cargo xtask jail [--runs N] [--every N] [--points N] [--bench] [--any-layer]
 
 Runs the trials of crates/jail as a user without rights (as root: as an unused uid).
 
   --runs N      runs, and as many cancels, of the soak (50 unless told; 1000 for a release)
   --every N     every N-th program over a stage (8 unless told; 1 takes minutes)
+  --points N    a commit killed at every N-th of its points (1 unless told)
   --bench       measures the cost beside a bare start as well
   --any-layer   accepts another layer than full";
 
 pub(crate) fn run(arguments: &[String], console: &VerbConsole) -> Result<()> {
-    let (mut runs, mut every, mut is_measured, mut is_any) =
-        ("50".to_owned(), "8".to_owned(), false, false);
+    let [mut runs, mut every, mut points] = ["50", "8", "1"].map(str::to_owned);
+    let (mut is_measured, mut is_any) = (false, false);
     let mut words = arguments.iter();
     while let Some(word) = words.next() {
         let mut number = || {
@@ -32,6 +33,7 @@ pub(crate) fn run(arguments: &[String], console: &VerbConsole) -> Result<()> {
         match word.as_str() {
             "--runs" => runs = number()?,
             "--every" => every = number()?,
+            "--points" => points = number()?,
             "--bench" => is_measured = true,
             "--any-layer" => is_any = true,
             other => bail!("no option `{other}`\n\n{HELP}"),
@@ -43,7 +45,7 @@ pub(crate) fn run(arguments: &[String], console: &VerbConsole) -> Result<()> {
         vec!["narrow", "escapes"],
         vec!["programs", "--every", &every],
         vec!["narrow", "programs", "--every", &every],
-        vec!["crash"],
+        vec!["crash", "--every", &points],
         vec!["soak", "--runs", &runs],
     ];
     if is_measured {

@@ -102,7 +102,8 @@ impl Jail {
                 tree::remove_tree(&entry.path())?;
             }
         }
-        let folder = RunFolder::make(&scratch)?;
+        let folder = RunFolder::name(&scratch);
+        make_private_folder(folder.path())?;
         let capabilities = probe(&helper, folder.path())?;
         let identity = (UNUSED_ID, UNUSED_ID);
         Ok(Jail { helper, scratch, capabilities, identity })
@@ -139,10 +140,14 @@ impl Jail {
         if matches!(spec.network, crate::spec::NetworkGrant::Hosts(_)) {
             self.require(layer, crate::layer::JailPromise::HostsByName)?;
         }
-        let folder = RunFolder::make(&self.scratch)?;
+        let folder = RunFolder::name(&self.scratch);
         let lock = stage.map(Stage::lock).transpose()?;
         let identity = (layer == JailLayer::Root).then_some(self.identity);
-        let plan = plan::make(spec, stage, &self.capabilities, identity, folder.path())?;
+        // Each run mounts over it in a namespace of its own: one serves all.
+        let base = self.scratch.join("base");
+        make_private_folder(&base)?;
+        let folders = plan::RunFolders { base, own: folder.path() };
+        let plan = plan::make(spec, stage, &self.capabilities, identity, &folders)?;
         watch::start(self, spec, plan, folder, lock, layer)
     }
 
@@ -181,21 +186,20 @@ impl Jail {
     }
 }
 
-/// Folder of one run, removed with it.
+/// Folder of one run, made by whoever needs it and removed with the run.
 #[derive(Debug)]
 pub(crate) struct RunFolder {
     path: PathBuf,
 }
 
 impl RunFolder {
-    fn make(scratch: &Path) -> Result<RunFolder, JailError> {
+    fn name(scratch: &Path) -> RunFolder {
         use std::sync::atomic::{AtomicU64, Ordering};
         static COUNTER: AtomicU64 = AtomicU64::new(0);
 
         let count = COUNTER.fetch_add(1, Ordering::Relaxed);
         let path = scratch.join(format!("run-{}-{count}", std::process::id()));
-        make_private_folder(&path)?;
-        Ok(RunFolder { path })
+        RunFolder { path }
     }
 
     pub(crate) fn path(&self) -> &Path {

@@ -142,7 +142,8 @@ impl Stage {
             self.make_shared_folder(name)?;
         }
         if self.record.layer == JailLayer::Full {
-            for name in ["store", "store/upper", "store/work"] {
+            // `store/work` is made anew by each lock.
+            for name in ["store", "store/upper"] {
                 make_private_folder(&self.folder.join(name))?;
             }
             let mode = fs::metadata(&self.record.project)

@@ -10,11 +10,12 @@ use std::process::Command;
 use bridle_jail::{CommitJournal, RecoveryVerdict, Stage, StageId};
 use rustix::process::Signal;
 
-use crate::world::{FileEssence, World, essence, text};
+use crate::world::{FileEssence, World, essence, option, text};
 
-pub(crate) fn run(_words: &[&str]) -> Result<(), String> {
+pub(crate) fn run(words: &[&str]) -> Result<(), String> {
+    let every = option(words, "--every", 1)?.max(1);
     let (mut finished, mut rolled_back, mut points) = (0, 0, 0);
-    for point in 1.. {
+    for point in (1..).step_by(every) {
         let round = one_round(point, Meanwhile::Nothing)?;
         match round {
             None => break,
@@ -22,7 +23,7 @@ pub(crate) fn run(_words: &[&str]) -> Result<(), String> {
             Some(RecoveryVerdict::RolledBack) => rolled_back += 1,
         }
         one_round(point, Meanwhile::UserSaves)?;
-        points = point;
+        points += 1;
     }
     println!(
         "crash: a commit killed at {points} points: {finished} finished, {rolled_back} rolled back; as many with a user who saves meanwhile, no byte lost"

@@ -1,6 +1,6 @@
 //! The jail, tried: as helper of its own runs, as attacker inside of them, as the one who counts. Run by
-//! `cargo test` for a short while and by `cargo xtask jail` for long. Started by root it goes on as an
-//! unused user.
+//! `cargo xtask jail`, one trial a process: what *narrow* takes away is gone for the whole process.
+//! Started by root it goes on as an unused user.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program that people and CI read")]
 
 mod bench;
@@ -28,8 +28,6 @@ fn main() -> ExitCode {
         return world::again_as_user(TRIAL_ID, &words);
     }
     let result = match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
-        // What `cargo test` passes, and nothing, is the short round.
-        [] | ["--nocapture" | "--quiet" | "-q", ..] => short(),
         ["escapes", rest @ ..] => escapes::run(rest),
         ["narrow", rest @ ..] => narrow::run(rest),
         ["programs", rest @ ..] => programs::run(rest),
@@ -39,7 +37,7 @@ fn main() -> ExitCode {
         ["crash-once", rest @ ..] => crash::once(rest),
         ["bench", rest @ ..] => bench::run(rest),
         ["root", rest @ ..] => programs::run_as_root(rest),
-        other => Err(format!("no trial `{}`", other.join(" "))),
+        other => Err(format!("no trial `{}`: run `cargo xtask jail`", other.join(" "))),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -48,13 +46,4 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
-}
-
-/// The round of `cargo test`.
-fn short() -> Result<(), String> {
-    escapes::run(&[])?;
-    narrow::run(&["escapes"])?;
-    programs::run(&["--every", "6"])?;
-    crash::run(&[])?;
-    soak::run(&["--runs", "20"])
 }

@@ -30,6 +30,14 @@ const PATH: &str = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin
 const REFUSED_VARIABLES: [&str; 6] =
     ["LD_PRELOAD", "LD_LIBRARY_PATH", "LD_AUDIT", "BASH_ENV", "ENV", "PROMPT_COMMAND"];
 
+/// Folders for the plan of one run.
+pub(super) struct RunFolders<'f> {
+    /// Point where the new root is mounted.
+    pub(super) base: PathBuf,
+    /// Folder of this run alone; made only when something is put into it.
+    pub(super) own: &'f Path,
+}
+
 /// Real paths of a request, with links resolved.
 struct RealPaths {
     read: Vec<PathBuf>,
@@ -43,7 +51,7 @@ pub(super) fn make(
     stage: Option<&Stage>,
     capabilities: &JailCapabilities,
     identity: Option<(u32, u32)>,
-    folder: &Path,
+    folders: &RunFolders<'_>,
 ) -> Result<RunPlan, JailError> {
     let layer = capabilities.layer.unwrap_or(JailLayer::Copy);
     if let Some(stage) = stage
@@ -60,7 +68,7 @@ pub(super) fn make(
         )));
     }
     let paths = RealPaths::find(spec)?;
-    let private = private_folders(stage, identity, folder)?;
+    let private = private_folders(stage, identity, folders.own)?;
     let is_apart = capabilities.facts.namespaces && layer != JailLayer::Copy;
     let sockets = socket_rule(&spec.network, is_apart)?;
     let mut plan = RunPlan {
@@ -77,7 +85,7 @@ pub(super) fn make(
         landlock_abi: capabilities.facts.landlock_abi,
     };
     let (home, tmp) = if is_apart {
-        let view = view_of(&paths, stage, &private, folder, identity.is_none())?;
+        let view = view_of(&paths, stage, &private, &folders.base, identity.is_none())?;
         plan.view = Some(view);
         inside_view(&mut plan, &paths, stage);
         (PathBuf::from(HOME), PathBuf::from("/tmp"))
@@ -134,7 +142,6 @@ fn private_folders(
     identity: Option<(u32, u32)>,
     folder: &Path,
 ) -> Result<PathBuf, JailError> {
-    make_private_folder(&folder.join("base"))?;
     if let Some(stage) = stage {
         return Ok(stage.private());
     }
@@ -156,7 +163,7 @@ fn view_of(
     paths: &RealPaths,
     stage: Option<&Stage>,
     private: &Path,
-    folder: &Path,
+    base: &Path,
     user_namespace: bool,
 ) -> Result<ViewPlan, JailError> {
     let mut mounts = Vec::new();
@@ -202,7 +209,7 @@ fn view_of(
     }
     let masks = masks_of(paths, stage).into_iter();
     mounts.extend(masks.map(|path| ViewMount::Mask { target: path.into() }));
-    Ok(ViewPlan { base: folder.join("base").into(), user_namespace, mounts })
+    Ok(ViewPlan { base: base.into(), user_namespace, mounts })
 }
 
 /// Hidden paths of the request and of the stage, without those that others cover.
