@@ -150,6 +150,13 @@ const RULES: &[LayerRule] = &[
         outside: OutsideRule::Without(&["clap", "toml", "anyhow"]),
     },
     LayerRule {
+        // A face like the others: it knows the protocol and blocks.
+        name: "bridle-acp",
+        rooms: &["bridle-sexp", "bridle-shell", "bridle-wire"],
+        test_rooms: &[],
+        outside: OutsideRule::Without(&["tokio", "tokio-util", "mio", "clap", "toml", "anyhow"]),
+    },
+    LayerRule {
         name: "bridle-shell",
         rooms: &["bridle-sexp", "bridle-wire"],
         test_rooms: &[],

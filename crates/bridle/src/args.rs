@@ -1,6 +1,7 @@
 //! The command line. Every command with its flags and examples; the flags of settings come from
 //! the settings table.
 
+pub(crate) mod acp;
 pub(crate) mod ask;
 pub(crate) mod conform;
 pub(crate) mod groups;
@@ -89,6 +90,16 @@ pub(crate) enum BridleCommand {
         bridle ask --json help"
     )]
     Ask(ask::AskArgs),
+    /// Serve an editor over the Agent Client Protocol: Zed, JetBrains, agent-shell, Neovim
+    #[command(
+        after_help = "Your editor starts this command; docs/editors.md has its settings. It speaks version 1 of the \
+        protocol on stdin and stdout, starts the daemon when none runs, and goes on over restarts of the daemon. \
+        Questions of the guard appear in the editor, and stay open when it is closed.\n\n\
+        Examples:\n  \
+        bridle acp --setup                                         start the daemon, say what is left to choose\n  \
+        bridle conform acp -- bridle acp                           test that it keeps to the protocol"
+    )]
+    Acp(acp::AcpArgs),
     /// Send forms to the daemon and print its answers; exit 1 if an answer is an error
     #[command(after_help = "Examples:\n  \
         bridle send '(:type :health-check :detail t)' --pretty\n  \

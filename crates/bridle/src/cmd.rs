@@ -1,5 +1,6 @@
 //! The commands, one file for each family; here are the dispatch and what they share.
 
+mod acp;
 mod approve;
 mod ask;
 mod config;
@@ -8,6 +9,7 @@ mod conform;
 mod grant;
 mod init;
 pub(crate) mod jail;
+mod launch;
 mod lisp;
 mod memory;
 mod org;
@@ -41,6 +43,7 @@ pub(crate) fn run(command: BridleCommand) -> Result<BridleExit, CommandFailure> 
         BridleCommand::Up(given) => up::run(&given),
         BridleCommand::Health(args) => talk::health(args),
         BridleCommand::Ask(args) => ask::run(args),
+        BridleCommand::Acp(args) => acp::run(args),
         BridleCommand::Send(args) => talk::send(args),
         BridleCommand::Log(args) => record::log(args),
         BridleCommand::Tail(args) => session::tail(args),

@@ -4,6 +4,7 @@
 //! frame is the answer. One that has introduced itself gets a stream, which `attach` reads. Every
 //! wait has a deadline.
 
+mod split;
 mod stream;
 
 use std::borrow::Cow;
@@ -19,6 +20,7 @@ use bridle_wire::seal::{
     ConnectionNonce, FrameSigner, FrameVerifier, SealSession, SigningKey, SigningKeyring,
 };
 
+pub use split::{DaemonReader, DaemonWriter};
 pub use stream::ClientStream;
 
 use crate::address::DaemonAddress;

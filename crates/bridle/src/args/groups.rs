@@ -7,7 +7,7 @@ use super::Cli;
 /// Commands by what people want, in the order of a first day.
 const GROUPS: [(&str, &[&str]); 7] = [
     ("Start", &["up", "init", "health", "config"]),
-    ("Talk", &["ask", "send", "tail"]),
+    ("Talk", &["ask", "acp", "send", "tail"]),
     (
         "Control what bridle does",
         &["approvals", "approve", "deny", "policy", "sandbox", "why", "effects"],

@@ -1,0 +1,102 @@
+//! Questions of the guard at the editor. A question outlives everything: it is asked once as long as the editor
+//! shows it, said again to a daemon that comes back, and asked anew of an editor that loads the session.
+
+use serde_json::{Value, json};
+
+use super::editor_session::{LinkId, OpenQuestion};
+use super::{Agent, EditorRequest};
+use crate::client_forms;
+use crate::daemon_event::GuardQuestion;
+use crate::protocol::{ContentBlock, PermissionAnswer, PermissionOutcome, SessionUpdate};
+use crate::render::tool_call;
+
+/// Questions of a session that the editor shows at a time; the daemon keeps the others.
+const MAX_OPEN_QUESTIONS: usize = 256;
+
+impl Agent {
+    /// Asks the editor, unless it is asked already or the user has answered.
+    pub(super) fn ask_permission(&mut self, link: LinkId, question: GuardQuestion) {
+        let Some(session) = self.sessions.get_mut(&link) else { return };
+        if let Some(opening) = &mut session.opening {
+            return opening.questions.push(question);
+        }
+        if let Some(verdict) = session.verdicts.get(&question.approval).cloned() {
+            return session.say(&verdict);
+        }
+        let is_open =
+            session.questions.get(&question.approval).is_some_and(|it| it.request.is_some());
+        let options = tool_call::options(&question);
+        if is_open || options.is_empty() || session.questions.len() >= MAX_OPEN_QUESTIONS {
+            return;
+        }
+        let name = session.name.clone().unwrap_or_default();
+        let call = tool_call::pending(&question);
+        if !session.shows_call(&question.approval) {
+            self.update(&name, &SessionUpdate::ToolCall(call.clone()));
+        }
+        let params = json!({"sessionId": name, "toolCall": call, "options": options});
+        let approval = question.approval.clone();
+        let asked = EditorRequest::Permission { link, approval: approval.clone() };
+        let request = Some(self.ask_editor("session/request_permission", &params, asked));
+        if let Some(session) = self.sessions.get_mut(&link) {
+            session.questions.insert(approval, OpenQuestion { request, question });
+        }
+    }
+
+    /// Takes the editor's answer. Only an option that was offered is one; anything else leaves the question open.
+    pub(super) fn permission_answered(
+        &mut self,
+        link: LinkId,
+        approval: &str,
+        outcome: Result<Value, String>,
+    ) {
+        let answer =
+            outcome.ok().and_then(|it| serde_json::from_value::<PermissionAnswer>(it).ok());
+        let Some(session) = self.sessions.get_mut(&link) else { return };
+        let Some(open) = session.questions.get_mut(approval) else { return };
+        open.request = None;
+        let chosen = match answer.map(|it| it.outcome) {
+            Some(PermissionOutcome::Selected { option_id }) => {
+                tool_call::options(&open.question).into_iter().find(|it| it.option_id == option_id)
+            }
+            Some(PermissionOutcome::Cancelled) | None => None,
+        };
+        let Some(option) = chosen else {
+            return self.question_left_open(link, approval);
+        };
+        let hash = open.question.hash.clone();
+        let verdict = client_forms::verdict(approval, &option.option_id, hash.as_deref());
+        session.questions.remove(approval);
+        session.say(&verdict);
+        session.verdicts.insert(approval.to_owned(), verdict);
+    }
+
+    /// Nobody decided at the editor: unless the turn is given up, the user is told where to.
+    fn question_left_open(&mut self, link: LinkId, approval: &str) {
+        let Some(session) = self.sessions.get(&link) else { return };
+        if session.prompts.iter().any(|it| it.is_cancelled) || session.is_interrupt_due {
+            return;
+        }
+        let text = format!(
+            "\n\nStill waiting for approval `{approval}`. In a terminal: `bridle approve {approval}` or \
+             `bridle deny {approval}`.\n\n"
+        );
+        let name = session.name.clone().unwrap_or_default();
+        let message_id = self.next_message(link);
+        let content = ContentBlock::text(text);
+        self.update(&name, &SessionUpdate::AgentMessageChunk { content, message_id });
+    }
+
+    /// Ends a question that was answered, here or elsewhere, or that is over.
+    pub(super) fn end_question(&mut self, link: LinkId, approval: &str) {
+        let Some(session) = self.sessions.get_mut(&link) else { return };
+        session.verdicts.remove(approval);
+        if let Some(opening) = &mut session.opening {
+            opening.questions.retain(|it| it.approval != approval);
+        }
+        let request = session.questions.remove(approval).and_then(|it| it.request);
+        if let Some(request) = request {
+            self.withdraw(request);
+        }
+    }
+}
