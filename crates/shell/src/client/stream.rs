@@ -84,6 +84,15 @@ impl ClientStream {
         };
     }
 
+    /// Ends the connection in both directions, on every handle.
+    pub fn close(&self) {
+        // Only fails when the connection is gone, which is what was wanted.
+        let _ = match &self.socket {
+            ClientSocket::Tcp(socket) => socket.shutdown(Shutdown::Both),
+            ClientSocket::Unix(socket) => socket.shutdown(Shutdown::Both),
+        };
+    }
+
     /// Time until the deadline; an error when it has passed.
     fn left(&self) -> io::Result<Option<Duration>> {
         let Some(deadline) = self.deadline else {
