@@ -110,12 +110,42 @@ impl DaemonClient {
         })
     }
 
+    /// Waits for the hello on a stream that is open already, such as the pipe of a program that leads
+    /// to a daemon elsewhere; with a hello of its own, introduces itself and returns the answer.
+    /// `addr` is what errors call the daemon.
+    ///
+    /// # Errors
+    ///
+    /// Nobody answers in time, or what answers is no daemon.
+    pub fn over(
+        stream: ClientStream,
+        addr: &DaemonAddress,
+        options: &ClientOptions,
+        hello: Option<&ClientHello>,
+    ) -> Result<(DaemonClient, Option<String>), ShellError> {
+        let (mut client, nonce) = DaemonClient::greeted_over(stream, addr, options)?;
+        let answer = match hello {
+            Some(hello) => {
+                Some(client.say_hello(hello.clone(), &options.auth, nonce.as_deref())?)
+            }
+            None => None,
+        };
+        Ok((client, answer))
+    }
+
     /// Connects and waits for the hello; returns its nonce.
     fn greeted(
         addr: &DaemonAddress,
         options: &ClientOptions,
     ) -> Result<(DaemonClient, Option<String>), ShellError> {
-        let stream = ClientStream::connect(addr, options.timeout)?;
+        DaemonClient::greeted_over(ClientStream::connect(addr, options.timeout)?, addr, options)
+    }
+
+    fn greeted_over(
+        stream: ClientStream,
+        addr: &DaemonAddress,
+        options: &ClientOptions,
+    ) -> Result<(DaemonClient, Option<String>), ShellError> {
         // An old Lisp server counts characters and does not say so: padding is read by it and by everyone else.
         // Signed frames are never padded and count bytes.
         let mut encoder = FrameEncoder::new(match &options.auth {
@@ -192,6 +222,19 @@ impl DaemonClient {
             Err(error) if is_gone(&error) => Ok(()),
             Err(error) => Err(self.failed(error)),
         }
+    }
+
+    /// Parts the connection into the half that sends and the half that receives, for two threads.
+    ///
+    /// # Errors
+    ///
+    /// The system has no handle left.
+    pub fn split(mut self) -> io::Result<(ClientSender, ClientReceiver)> {
+        let stream = self.frames.source_mut().try_clone()?;
+        let unused = FrameEncoder::new(UnknownUnitPolicy::Bytes);
+        let encoder = std::mem::replace(&mut self.encoder, unused);
+        let sender = ClientSender { encoder, stream, timeout: self.timeout };
+        Ok((sender, ClientReceiver(self)))
     }
 
     /// The next frame, within this client's timeout.
@@ -326,6 +369,49 @@ impl DaemonClient {
     /// The other side says something that this client cannot place.
     pub(crate) fn not_protocol(&self, why: impl Into<String>) -> ShellError {
         ShellError::NotProtocol { addr: self.addr.clone(), why: why.into() }
+    }
+}
+
+/// The half of a connection that sends.
+#[derive(Debug)]
+pub struct ClientSender {
+    encoder: FrameEncoder,
+    stream: ClientStream,
+    timeout: Duration,
+}
+
+impl ClientSender {
+    /// Sends a payload.
+    ///
+    /// # Errors
+    ///
+    /// The payload does not fit a frame, or the connection broke; the receiving half finds the reason
+    /// of that.
+    pub fn send(&mut self, payload: &str) -> Result<(), ShellError> {
+        let mut frame = Vec::new();
+        self.encoder.encode(payload, &mut frame)?;
+        self.stream.set_deadline(Some(Instant::now() + self.timeout));
+        self.stream.write_all(&frame).map_err(ShellError::Write)
+    }
+
+    /// Ends the connection for both halves.
+    pub fn hang_up(&self) {
+        self.stream.close();
+    }
+}
+
+/// The half of a connection that receives.
+#[derive(Debug)]
+pub struct ClientReceiver(DaemonClient);
+
+impl ClientReceiver {
+    /// The next frame, within `wait`. After [`ShellError::Timeout`] one may try again.
+    ///
+    /// # Errors
+    ///
+    /// None came in time, or none will ever come.
+    pub fn receive_within(&mut self, wait: Duration) -> Result<String, ShellError> {
+        self.0.receive_within(wait)
     }
 }
 

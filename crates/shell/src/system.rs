@@ -39,6 +39,8 @@ pub enum SystemRequest {
         /// The hash of what was seen; an answer to something else does not count.
         hash: Option<String>,
     },
+    /// Sessions that the asker may see, the latest first.
+    Sessions,
     /// Schedules of the sessions.
     Schedules,
     /// A schedule taken back, by its name; for [`ask_in`] its session.
@@ -108,6 +110,7 @@ impl SystemRequest {
                 pairs.extend(hash.as_deref().map(|hash| ("hash", Value::str(hash))));
                 Value::plist(pairs)
             }
+            SystemRequest::Sessions => Value::plist([("action", Value::keyword("sessions"))]),
             SystemRequest::Schedules => Value::plist([("action", Value::keyword("schedules"))]),
             SystemRequest::Unschedule(name) => about("unschedule", "name", name),
             SystemRequest::Edit(payload) => payload.clone(),

@@ -84,7 +84,7 @@ impl ClientStream {
         };
     }
 
-    /// Ends both directions: whoever reads finds the end.
+    /// Ends the connection in both directions, on every handle.
     pub fn close(&self) {
         // Only fails when the connection is gone, which is what was wanted.
         let _ = match &self.socket {
