@@ -75,10 +75,8 @@ pub fn files(word: &str, paths: &[String]) -> Vec<CompletionEntry> {
             () => None,
         }
     };
-    let mut found: Vec<(u8, usize, &String)> = paths
-        .iter()
-        .filter_map(|path| rank(path).map(|rank| (rank, path.len(), path)))
-        .collect();
+    let mut found: Vec<(u8, usize, &String)> =
+        paths.iter().filter_map(|path| rank(path).map(|rank| (rank, path.len(), path))).collect();
     found.sort();
     let shown = found.into_iter().take(64);
     let entry = |path: &String| CompletionEntry { text: format!("@{path}"), about: String::new() };

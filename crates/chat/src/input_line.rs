@@ -204,9 +204,8 @@ impl InputLine {
 
     /// Kills the word before the cursor as a shell does: up to a blank.
     pub fn kill_to_blank(&mut self) {
-        let is_blank = |unit: &InputUnit| {
-            matches!(unit, InputUnit::Letter(letter) if letter.is_whitespace())
-        };
+        let is_blank =
+            |unit: &InputUnit| matches!(unit, InputUnit::Letter(letter) if letter.is_whitespace());
         let mut from = self.cursor;
         while from > 0 && is_blank(&self.units[from - 1]) {
             from -= 1;
@@ -275,8 +274,7 @@ impl InputLine {
 
     /// Whether the word before the cursor is the first one.
     pub fn is_first_word(&self) -> bool {
-        let is_blank =
-            |unit: &InputUnit| !matches!(unit, InputUnit::Letter(letter) if !letter.is_whitespace());
+        let is_blank = |unit: &InputUnit| !matches!(unit, InputUnit::Letter(letter) if !letter.is_whitespace());
         !self.units[..self.cursor].iter().any(is_blank)
     }
 

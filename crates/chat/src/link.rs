@@ -10,7 +10,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
 use bridle_sexp::{Node, read_one};
-use bridle_shell::client::{ClientOptions, ClientReceiver, ClientSender, ClientStream, DaemonTarget};
+use bridle_shell::client::{ClientOptions, ClientStream, DaemonReader, DaemonTarget, DaemonWriter};
 use bridle_shell::error::ErrorKind;
 use bridle_shell::{DaemonAddress, DaemonClient, ShellError};
 use bridle_wire::oacp::ClientHello;
@@ -142,7 +142,7 @@ pub struct LinkOrder {
 /// A connection that is attached.
 struct LiveLink {
     connection: u64,
-    sender: ClientSender,
+    sender: DaemonWriter,
 }
 
 /// State across connections.
@@ -214,7 +214,7 @@ where
             client.send(&text)?;
             place = hello_answer(&mut client)?;
         }
-        let (sender, receiver) = client.split().map_err(ShellError::Read)?;
+        let (receiver, sender) = client.split()?;
         self.connection += 1;
         self.known = true;
         self.say(ChatEvent::Attached {
@@ -258,12 +258,12 @@ where
                 }
                 LinkCommand::Check(_) | LinkCommand::Ended(..) => {}
                 LinkCommand::Switch(session) => {
-                    live.sender.hang_up();
+                    live.sender.close();
                     self.switch(session);
                     return LinkNext::Again;
                 }
                 LinkCommand::Stop => {
-                    live.sender.hang_up();
+                    live.sender.close();
                     return LinkNext::Stop;
                 }
             }
@@ -338,7 +338,7 @@ fn is_handshake(message: Node<'_>) -> bool {
 
 /// Hands out what comes until the connection ends.
 fn read_on<F: Fn(LinkNews)>(
-    mut receiver: ClientReceiver,
+    mut receiver: DaemonReader,
     connection: u64,
     tell: &F,
     commands: &Sender<LinkCommand>,

@@ -188,8 +188,7 @@ fn heading(line: &str, kind: MarkupKind) -> Option<&str> {
 
 fn is_rule(line: &str) -> bool {
     let line = line.trim_end();
-    line.len() >= 3
-        && ['-', '*', '_'].iter().any(|mark| line.chars().all(|letter| letter == *mark))
+    line.len() >= 3 && ['-', '*', '_'].iter().any(|mark| line.chars().all(|letter| letter == *mark))
 }
 
 /// Mark of a list item and the text behind it.

@@ -317,10 +317,7 @@ fn written(kind: MessageType, target: Option<&str>, id: &str, payload: Value) ->
 
 /// The form of a prompt; `files` are paths that it names with `@`, `folder` where it was typed.
 pub fn prompt_form(id: &str, text: &str, files: &[String], folder: Option<&str>) -> String {
-    let mut pairs = vec![
-        ("sensor", Value::keyword("user-prompt")),
-        ("text", Value::str(text)),
-    ];
+    let mut pairs = vec![("sensor", Value::keyword("user-prompt")), ("text", Value::str(text))];
     let mut context = Vec::new();
     context.extend(folder.map(|folder| ("folder", Value::str(folder))));
     if !files.is_empty() {

@@ -285,8 +285,7 @@ pub fn expand_tabs(text: &str) -> String {
 
 fn write_style(style: TextStyle, colors: ColorUse, out: &mut String) -> bool {
     let TextStyle { bold, italic, underline, strike, dim, reverse, color } = style;
-    let attributes =
-        [(bold, 1), (dim, 2), (italic, 3), (underline, 4), (reverse, 7), (strike, 9)];
+    let attributes = [(bold, 1), (dim, 2), (italic, 3), (underline, 4), (reverse, 7), (strike, 9)];
     let color = color.filter(|_| colors == ColorUse::Ansi).map(|color| (true, color.code()));
     let mut is_first = true;
     for (_, code) in attributes.into_iter().chain(color).filter(|(is_on, _)| *is_on) {

@@ -107,10 +107,8 @@ fn answer_lines(answer: &AnswerBody, columns: usize, age: EventAge) -> Vec<Style
 /// Lines of streamed text that does not count, under their mark.
 pub fn void_lines(text: &str, why: &str) -> Vec<StyledLine> {
     let style = TextStyle { dim: true, strike: true, ..TextStyle::PLAIN };
-    let head = StyledLine::of(
-        &format!("{VOID_MARK}: {why}"),
-        TextStyle::colored(AnsiColor::Magenta),
-    );
+    let head =
+        StyledLine::of(&format!("{VOID_MARK}: {why}"), TextStyle::colored(AnsiColor::Magenta));
     let lines = lines_of(text, style).into_iter().map(|line| {
         let mut shown = StyledLine::of("┆ ", TextStyle::colored(AnsiColor::Magenta));
         shown.hang = 2;

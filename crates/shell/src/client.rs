@@ -224,19 +224,6 @@ impl DaemonClient {
         }
     }
 
-    /// Parts the connection into the half that sends and the half that receives, for two threads.
-    ///
-    /// # Errors
-    ///
-    /// The system has no handle left.
-    pub fn split(mut self) -> io::Result<(ClientSender, ClientReceiver)> {
-        let stream = self.frames.source_mut().try_clone()?;
-        let unused = FrameEncoder::new(UnknownUnitPolicy::Bytes);
-        let encoder = std::mem::replace(&mut self.encoder, unused);
-        let sender = ClientSender { encoder, stream, timeout: self.timeout };
-        Ok((sender, ClientReceiver(self)))
-    }
-
     /// The next frame, within this client's timeout.
     ///
     /// # Errors
@@ -369,49 +356,6 @@ impl DaemonClient {
     /// The other side says something that this client cannot place.
     pub(crate) fn not_protocol(&self, why: impl Into<String>) -> ShellError {
         ShellError::NotProtocol { addr: self.addr.clone(), why: why.into() }
-    }
-}
-
-/// The half of a connection that sends.
-#[derive(Debug)]
-pub struct ClientSender {
-    encoder: FrameEncoder,
-    stream: ClientStream,
-    timeout: Duration,
-}
-
-impl ClientSender {
-    /// Sends a payload.
-    ///
-    /// # Errors
-    ///
-    /// The payload does not fit a frame, or the connection broke; the receiving half finds the reason
-    /// of that.
-    pub fn send(&mut self, payload: &str) -> Result<(), ShellError> {
-        let mut frame = Vec::new();
-        self.encoder.encode(payload, &mut frame)?;
-        self.stream.set_deadline(Some(Instant::now() + self.timeout));
-        self.stream.write_all(&frame).map_err(ShellError::Write)
-    }
-
-    /// Ends the connection for both halves.
-    pub fn hang_up(&self) {
-        self.stream.close();
-    }
-}
-
-/// The half of a connection that receives.
-#[derive(Debug)]
-pub struct ClientReceiver(DaemonClient);
-
-impl ClientReceiver {
-    /// The next frame, within `wait`. After [`ShellError::Timeout`] one may try again.
-    ///
-    /// # Errors
-    ///
-    /// None came in time, or none will ever come.
-    pub fn receive_within(&mut self, wait: Duration) -> Result<String, ShellError> {
-        self.0.receive_within(wait)
     }
 }
 

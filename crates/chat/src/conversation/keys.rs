@@ -26,7 +26,10 @@ const KEYS: &[(&str, &str)] = &[
     ("Up, Down", "earlier prompts; lines of the input; takes the last queued prompt back"),
     ("Ctrl-A Ctrl-E Ctrl-B Ctrl-F", "beginning, end, left, right"),
     ("Alt-B Alt-F Alt-D", "word left, word right, delete the word"),
-    ("Ctrl-K Ctrl-U Ctrl-W Ctrl-Y Ctrl-T", "kill to the end, to the beginning, a word; yank; transpose"),
+    (
+        "Ctrl-K Ctrl-U Ctrl-W Ctrl-Y Ctrl-T",
+        "kill to the end, to the beginning, a word; yank; transpose",
+    ),
     ("Ctrl-L", "paint the screen anew"),
     ("Ctrl-O", "the open question in full"),
     ("a A d ?", "an open question: allow, allow for longer, deny, details"),
@@ -382,7 +385,8 @@ impl Conversation {
             "/details" => self.show_details(),
             "/keys" => {
                 let line = |(keys, does): &(&str, &str)| {
-                    StyledLine::of(keys, TextStyle::BOLD).with(&format!("  {does}"), TextStyle::PLAIN)
+                    StyledLine::of(keys, TextStyle::BOLD)
+                        .with(&format!("  {does}"), TextStyle::PLAIN)
                 };
                 self.open_pager("keys".to_owned(), KEYS.iter().map(line).collect(), None);
             }

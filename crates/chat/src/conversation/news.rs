@@ -60,8 +60,7 @@ impl Conversation {
         self.lost_tail.take();
         self.titled = head > 0;
         let is_behind = head > cursor;
-        self.backlog =
-            is_behind.then(|| SessionBacklog { head, from: cursor, events: Vec::new() });
+        self.backlog = is_behind.then(|| SessionBacklog { head, from: cursor, events: Vec::new() });
         self.since = self.now;
     }
 
@@ -357,8 +356,7 @@ impl Conversation {
                 is_cut = true;
                 break;
             }
-            let mut lines =
-                transcript::event_lines(head, body, self.size.columns, EventAge::Old);
+            let mut lines = transcript::event_lines(head, body, self.size.columns, EventAge::Old);
             if count + lines.len() > room {
                 is_cut = true;
                 lines.drain(..count + lines.len() - room);

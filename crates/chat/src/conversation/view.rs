@@ -150,7 +150,8 @@ impl Conversation {
                     row = &rest[..first];
                 }
                 let is_last = row.len() == rest.len();
-                if cursor >= at && (cursor < at + row.len() || (is_last && cursor <= at + row.len()))
+                if cursor >= at
+                    && (cursor < at + row.len() || (is_last && cursor <= at + row.len()))
                 {
                     place = (rows.len(), shown_width(&row[..cursor - at]));
                 }
@@ -206,18 +207,17 @@ impl Conversation {
         match &self.link {
             LinkState::Connecting(None) => ("connecting".to_owned(), warn),
             LinkState::Connecting(Some(reason)) => (format!("reconnecting: {reason}"), warn),
-            LinkState::Refused(reason) => {
-                (reason.clone(), TextStyle::colored(AnsiColor::Red))
-            }
+            LinkState::Refused(reason) => (reason.clone(), TextStyle::colored(AnsiColor::Red)),
             LinkState::Attached => {
                 let doing = if self.doing.is_empty() { "idle" } else { &self.doing };
                 let seconds = self.now.saturating_sub(self.since) / 1_000;
                 match doing {
                     "idle" if self.pending.is_empty() => ("idle".to_owned(), TextStyle::DIM),
                     "idle" => ("sent".to_owned(), warn),
-                    _ if self.reasoning > 0 => {
-                        (format!("{doing} {seconds} s, {} bytes of reasoning", self.reasoning), warn)
-                    }
+                    _ if self.reasoning > 0 => (
+                        format!("{doing} {seconds} s, {} bytes of reasoning", self.reasoning),
+                        warn,
+                    ),
                     _ => (format!("{doing} {seconds} s"), warn),
                 }
             }
@@ -257,12 +257,7 @@ fn asked_lines(open: &OpenQuestion, columns: usize) -> Vec<StyledLine> {
     lines
 }
 
-fn picker_lines(
-    picker: &SessionPicker,
-    now: u64,
-    columns: usize,
-    room: usize,
-) -> Vec<StyledLine> {
+fn picker_lines(picker: &SessionPicker, now: u64, columns: usize, room: usize) -> Vec<StyledLine> {
     let first = (picker.chosen + 1).saturating_sub(room);
     let shown = picker.entries.iter().enumerate().skip(first).take(room);
     let line = |(at, entry): (usize, &crate::event::SessionEntry)| {

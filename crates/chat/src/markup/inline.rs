@@ -48,7 +48,13 @@ enum InlinePiece<'t> {
     Link { text: &'t str, address: &'t str },
 }
 
-fn show(piece: &InlinePiece<'_>, style: TextStyle, kind: MarkupKind, depth: usize, out: &mut StyledLine) {
+fn show(
+    piece: &InlinePiece<'_>,
+    style: TextStyle,
+    kind: MarkupKind,
+    depth: usize,
+    out: &mut StyledLine,
+) {
     match piece {
         InlinePiece::Emphasis(text, added) => {
             let style = TextStyle {

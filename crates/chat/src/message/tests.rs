@@ -25,8 +25,9 @@ fn numbered_events() {
         r#"(:type :RESPONSE :id "c-2" :meta (:seq 15 :answers 13) :payload (:status :error :code :cancelled :message "given up" :retryable nil))"#,
     );
     assert!(matches!(body, EventBody::Answer(AnswerBody::Error { retryable: false, .. })));
-    let (_, body) =
-        event(r#"(:type :REQUEST :id "work-5" :target :emacs :meta (:seq 17) :payload (:action :eval))"#);
+    let (_, body) = event(
+        r#"(:type :REQUEST :id "work-5" :target :emacs :meta (:seq 17) :payload (:action :eval))"#,
+    );
     assert_eq!(body, EventBody::Request("work-5".to_owned()));
 }
 
@@ -48,7 +49,8 @@ fn questions_have_their_diff_apart() {
 fn unnumbered_messages() {
     let frame = r#"(:type :STATUS :id "c-1" :payload (:status :admitted :session "work" :seq 13))"#;
     assert_eq!(read(frame), Some(DaemonNews::Receipt { id: "c-1".to_owned(), seq: 13 }));
-    let frame = r#"(:type :EVENT :meta (:session "w") :payload (:action :delta :turn 3 :text "hel"))"#;
+    let frame =
+        r#"(:type :EVENT :meta (:session "w") :payload (:action :delta :turn 3 :text "hel"))"#;
     assert!(matches!(read(frame), Some(DaemonNews::Piece { offset: None, .. })));
     let frame = r#"(:type :RESPONSE :id nil :meta (:session "w" :seq 14) :payload (:status :success :action :handshake :state :idle))"#;
     assert_eq!(read(frame), Some(DaemonNews::Hello("idle".to_owned())));

@@ -75,10 +75,7 @@ fn wide_letters_and_full_rows_do_not_shift_anything() {
     let mut it = PaintedTerminal::new(10, 5);
     it.paint(&["0123456789", "日本語日本語日本語"], &["> 日本語日本語日本", "status"]);
     it.paint(&["after"], &["> x", "s"]);
-    assert_eq!(
-        it.all(),
-        ["0123456789", "日本語日本", "語日本語", "after", "> x", "s"]
-    );
+    assert_eq!(it.all(), ["0123456789", "日本語日本", "語日本語", "after", "> x", "s"]);
 }
 
 #[test]

@@ -45,9 +45,8 @@ fn written(span: TextSpan, colors: ColorUse) -> String {
 
 #[test]
 fn links_are_made_of_safe_addresses_only() {
-    let link = |address: &str| {
-        written(TextSpan::linked("x", TextStyle::PLAIN, address), ColorUse::Ansi)
-    };
+    let link =
+        |address: &str| written(TextSpan::linked("x", TextStyle::PLAIN, address), ColorUse::Ansi);
     assert_eq!(
         link("https://example.org/"),
         "\u{1b}]8;;https://example.org/\u{1b}\\x\u{1b}]8;;\u{1b}\\"
