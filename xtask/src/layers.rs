@@ -157,6 +157,13 @@ const RULES: &[LayerRule] = &[
         outside: OutsideRule::Without(&["tokio", "tokio-util", "mio", "clap", "toml", "anyhow"]),
     },
     LayerRule {
+        // The terminal: what it knows of the engine comes over the wire.
+        name: "bridle-chat",
+        rooms: &["bridle-sexp", "bridle-shell", "bridle-wire"],
+        test_rooms: &[],
+        outside: OutsideRule::Without(&["tokio", "tokio-util", "clap", "toml", "anyhow"]),
+    },
+    LayerRule {
         name: "bridle-shell",
         rooms: &["bridle-sexp", "bridle-wire"],
         test_rooms: &[],
@@ -188,6 +195,8 @@ const RULES: &[LayerRule] = &[
         name: "bridle",
         // The language of policies is the loop's; the file that a grant is written to is Org.
         rooms: &[
+            "bridle-acp",
+            "bridle-chat",
             "bridle-conform",
             "bridle-daemon",
             "bridle-history",

@@ -103,7 +103,7 @@ fn read_lines(mut input: impl BufRead, inputs: &SyncSender<AgentInput>) {
     }
 }
 
-/// Something that the loop looks at.
+/// Input of the agent's loop.
 enum AgentInput {
     /// A line of the editor.
     Line(InputLine),
@@ -134,7 +134,7 @@ struct Agent {
     log: Box<dyn Write + Send>,
     output: Box<dyn Write + Send>,
     inputs: SyncSender<AgentInput>,
-    /// What the editor can do; `None` before `initialize`.
+    /// Abilities of the editor; `None` before `initialize`.
     editor: Option<EditorAbilities>,
     /// Whether the daemon takes pictures.
     takes_images: bool,
@@ -213,10 +213,11 @@ impl Agent {
                 self.take_notification(&method, params);
             }
             Ok(Some(RpcMessage::Response { id, outcome })) => self.take_answer(&id, outcome),
-            Err(fault) => self.respond(&fault.id, Err(fault.error)),
+            Err(fault) => self.respond(&fault.id, Err(*fault.error)),
         }
     }
 
+    #[expect(clippy::needless_pass_by_value, reason = "the request ends here")]
     fn take_request(&mut self, id: RequestId, method: &str, params: Value) {
         let is_known = method == "initialize" || self.editor.is_some();
         let outcome = match method {
@@ -282,6 +283,7 @@ impl Agent {
         }
     }
 
+    #[expect(clippy::needless_pass_by_value, reason = "an outcome is told once")]
     fn respond(&mut self, id: &RequestId, outcome: Result<Value, RpcError>) {
         self.write(&json_rpc::response(id, &outcome));
     }

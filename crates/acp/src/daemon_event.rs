@@ -21,7 +21,7 @@ pub(crate) struct DaemonEvent {
 /// Content of a message.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum EventKind {
-    /// Something that this client sent is on disk.
+    /// Message of this client that is on disk.
     Admitted,
     /// Piece of an answer under way.
     Delta(TextDelta),
@@ -50,7 +50,7 @@ pub(crate) enum EventKind {
     Answer,
     /// Question of the guard that this client may answer.
     Question(GuardQuestion),
-    /// The same question, to whoever may not answer it.
+    /// Question that this client sees and may not answer.
     QuestionShown(GuardQuestion),
     /// Answer to a question of the guard.
     Answered {
@@ -134,8 +134,8 @@ impl DaemonEvent {
         let tree = Reader::new().limits(limits).read_one(frame).ok()?;
         let root = tree.root();
         let kind = root.get("type")?.keyword()?.to_ascii_lowercase();
-        let meta = root.get("meta").map(|meta| meta.to_value()).unwrap_or(Value::Nil);
-        let payload = root.get("payload").map(|it| it.to_value()).unwrap_or(Value::Nil);
+        let meta = root.get("meta").map_or(Value::Nil, |meta| meta.to_value());
+        let payload = root.get("payload").map_or(Value::Nil, |it| it.to_value());
         let own = meta.get("own").is_some_and(|own| !own.is_nil());
         let id = root.get("id").and_then(|id| id.as_str()).map(std::borrow::Cow::into_owned);
         let id = id.or_else(|| text(&meta, "id"));

@@ -122,11 +122,11 @@ pub struct RpcFault {
     /// Id of the message, if it has a good one.
     pub id: RequestId,
     /// The answer.
-    pub error: RpcError,
+    pub error: Box<RpcError>,
 }
 
 fn fault(id: Option<RequestId>, code: RpcErrorCode, message: &str) -> RpcFault {
-    RpcFault { id: id.unwrap_or(RequestId::NULL), error: RpcError::new(code, message) }
+    RpcFault { id: id.unwrap_or(RequestId::NULL), error: Box::new(RpcError::new(code, message)) }
 }
 
 /// Reads a line; `None` for an empty one.

@@ -130,7 +130,7 @@ impl SessionDirectory {
 
 fn places(answer: &str) -> Vec<ListCursor> {
     let Ok(tree) = read_one(answer) else { return Vec::new() };
-    let payload = tree.root().get("payload").map(|it| it.to_value()).unwrap_or(Value::Nil);
+    let payload = tree.root().get("payload").map_or(Value::Nil, |it| it.to_value());
     let listed = payload.get("sessions").and_then(Value::elements).unwrap_or_default();
     let place = |it: &Value| {
         Some(ListCursor {

@@ -71,7 +71,7 @@ pub(crate) struct LinkOrder {
     pub(crate) client: String,
 }
 
-/// What the agent's loop and the link's thread both look at.
+/// State that the agent's loop shares with the link's thread.
 #[derive(Debug, Default)]
 pub(crate) struct LinkState {
     /// Number of the last event that was handled.
@@ -87,7 +87,7 @@ pub(crate) struct LinkState {
 pub(crate) enum LinkEvent {
     /// There is a connection, at first or again.
     Attached {
-        writer: DaemonWriter,
+        writer: Box<DaemonWriter>,
         session: String,
         /// Number of the session's last event.
         head: u64,
@@ -145,7 +145,8 @@ impl<T: Fn(LinkEvent) -> bool> LinkThread<T> {
                     }
                     self.order.cursor = Some(self.state.seen.load(Ordering::SeqCst));
                     self.pause = FIRST_PAUSE;
-                    if !(self.tell)(LinkEvent::Attached { writer, session, head }) {
+                    if !(self.tell)(LinkEvent::Attached { writer: Box::new(writer), session, head })
+                    {
                         return;
                     }
                     let why = self.read(reader);

@@ -27,7 +27,7 @@ pub const DAEMON_COMMANDS: &[(&str, &str)] = &[
 pub struct CompletionEntry {
     /// Text that replaces the word.
     pub text: String,
-    /// What it is, for people.
+    /// Description for people.
     pub about: String,
 }
 

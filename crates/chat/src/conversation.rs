@@ -9,8 +9,6 @@ mod keys;
 mod news;
 mod view;
 
-pub(crate) use view::age_words;
-
 use std::collections::VecDeque;
 
 use crate::complete::CompletionMenu;

@@ -47,7 +47,7 @@ pub enum ChatKey {
     PageDown,
 }
 
-/// Something that happened.
+/// Input of the conversation: a key, a message, a lost link.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ChatEvent {
     /// A key.
@@ -98,7 +98,7 @@ pub struct SessionEntry {
     pub events: u64,
 }
 
-/// Something to do.
+/// Order of the conversation to its host.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ChatEffect {
     /// Send a form to the daemon.

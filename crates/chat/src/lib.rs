@@ -1,4 +1,4 @@
-//! x
+//! Terminal shell: a transcript that grows, a line to type on, questions of the guard.
 pub mod complete;
 pub mod conversation;
 pub mod event;

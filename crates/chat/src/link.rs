@@ -122,7 +122,7 @@ pub enum LinkCommand {
 pub struct LinkNews {
     /// Counts connections.
     pub connection: u64,
-    /// What happened.
+    /// Event that the link reports.
     pub event: ChatEvent,
 }
 
@@ -186,7 +186,7 @@ where
     }
 }
 
-/// What comes after a connection.
+/// Step after a connection ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum LinkNext {
     Again,

@@ -363,10 +363,10 @@ impl ScriptRule {
     }
 
     fn draft(&self, text: String, calls: Vec<Proposal>) -> Draft {
-        let named = |name: &Box<str>| ModelRef { name: name.clone(), ..ModelRef::default() };
         let waits = calls.iter().any(|call| call.call.is_some());
         let stop = if waits { DraftStop::Calls } else { DraftStop::End };
-        let model = self.model.as_ref().map(named);
+        let model =
+            self.model.as_ref().map(|name| ModelRef { name: name.clone(), ..ModelRef::default() });
         Draft { text: text.into(), calls, model, stop, ..Draft::default() }
     }
 

@@ -3,6 +3,8 @@
 //! Called by the other stages and by `step`. Every proposal, whoever made it, comes through
 //! [`carry`] and from there to `decide`; every signal that got a turn leaves it through [`finish`],
 //! which says its one answer.
+//!
+//! long: the ways in which a turn ends are one list.
 
 mod answer;
 

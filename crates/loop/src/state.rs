@@ -1,5 +1,7 @@
 //! What a session remembers: a fold of its events and of nothing else.
 //!
+//! long: the fields are one list, and each has its writer beside it.
+//!
 //! Owned by whoever runs the session; changed only by [`crate::step()`]. Everything in it is bounded
 //! by the session's limits, and all of it is written by `to_value`: two states with the same text
 //! behave alike for ever.

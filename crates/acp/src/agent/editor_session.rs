@@ -37,7 +37,7 @@ pub(super) struct EditorSession {
     pub(super) opening: Option<Opening>,
     /// Number of the last event that was handled.
     pub(super) seen: u64,
-    /// What the engine does, as it last said.
+    /// Status word that the engine last sent.
     pub(super) status: String,
     /// Text of the answer under way.
     pub(super) answer: AnswerText,

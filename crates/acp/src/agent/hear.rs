@@ -1,4 +1,6 @@
 //! Events of the daemon: each is shown once, in its order, live as in a replay.
+//!
+//! long: one match over the kinds of events.
 
 use std::time::{Duration, Instant};
 
@@ -189,6 +191,7 @@ impl Agent {
         self.go_on(link);
     }
 
+    #[expect(clippy::needless_pass_by_value, reason = "it ends here")]
     fn prompt_failed(&mut self, link: LinkId, error: DaemonError) {
         let is_for_now = error.is_retryable && FOR_NOW.contains(&error.code.as_str());
         if is_for_now {

@@ -18,14 +18,14 @@ const TERMINAL_METHOD: &str = "setup";
 /// Capability of a daemon that takes pictures in a prompt.
 const IMAGE_CAPABILITY: &str = "attachments";
 
-/// What an editor can do, as it said.
+/// Abilities that an editor names in `initialize`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct EditorAbilities {
-    /// It hands over texts that are not saved.
+    /// Hands over texts that are not saved.
     pub(super) reads_files: bool,
-    /// It shows notices.
+    /// Shows notices.
     pub(super) shows_notices: bool,
-    /// It runs the agent in a terminal for authentication.
+    /// Runs the agent in a terminal for authentication.
     pub(super) has_terminal: bool,
 }
 

@@ -131,7 +131,7 @@ impl Agent {
         }
         match event {
             LinkEvent::Attached { writer, session, head } => {
-                self.attached(link, writer, session, head);
+                self.attached(link, *writer, session, head);
             }
             LinkEvent::Frame(frame) => self.hear(link, &frame),
             LinkEvent::Idle => self.say(link, "(:type :health-check)"),

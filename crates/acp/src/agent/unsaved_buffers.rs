@@ -91,7 +91,7 @@ impl Agent {
 
 /// The bytes of a plain file; `None` where there is none, or a very large one.
 fn on_disk(path: &str) -> Option<Vec<u8>> {
-    let meta = std::fs::metadata(path).ok().filter(|meta| meta.is_file())?;
+    let meta = std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file)?;
     if meta.len() > MAX_COMPARED_BYTES {
         return None;
     }

@@ -6,7 +6,7 @@ use super::{RpcErrorCode, RpcMessage, read, response};
 
 fn check_fault(line: &str, code: RpcErrorCode, id: &serde_json::Value) {
     let fault = read(line.as_bytes()).expect_err(line);
-    let answer = response(&fault.id, &Err(fault.error));
+    let answer = response(&fault.id, &Err(*fault.error));
     assert_eq!(answer["error"]["code"], code.number(), "{line}");
     assert_eq!(&answer["id"], id, "{line}");
 }

@@ -28,14 +28,14 @@ pub enum ContentBlock {
         /// Type of the bytes.
         mime_type: String,
     },
-    /// Something that can be read elsewhere.
+    /// Link to text that is read elsewhere.
     ResourceLink {
         /// Name for people.
         name: String,
         /// Place.
         uri: String,
     },
-    /// Something with its contents.
+    /// Text or bytes, handed over whole.
     Resource {
         /// The contents.
         resource: EmbeddedContents,

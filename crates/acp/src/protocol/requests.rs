@@ -164,7 +164,7 @@ pub struct PermissionAnswer {
 pub enum PermissionOutcome {
     /// Nobody decided: the turn was canceled.
     Cancelled,
-    /// Somebody chose an option.
+    /// Option that a person chose.
     Selected {
         /// The option.
         option_id: String,

@@ -54,9 +54,9 @@ pub enum SessionUpdate {
         #[serde(skip_serializing_if = "Option::is_none")]
         cost: Option<UsageCost>,
     },
-    /// Something to know that is no part of the conversation.
+    /// Message for the person that is no part of the conversation.
     Notice {
-        /// How much it matters: `info`, `warning` or `error`.
+        /// Severity: `info`, `warning` or `error`.
         severity: &'static str,
         /// The sentence.
         title: String,

@@ -87,7 +87,7 @@ pub(crate) fn ended(
     call
 }
 
-/// What happened, where it was not simply done.
+/// Sentence about an outcome other than success.
 fn sentence(outcome: &str, reason: Option<&str>) -> Option<String> {
     let words = match outcome {
         "done" => return None,

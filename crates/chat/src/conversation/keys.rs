@@ -102,10 +102,10 @@ impl Conversation {
             lines.extend(transcript::diff_lines(&question.diff));
         }
         let title = question.approval.clone();
-        self.open_pager(title, lines, None);
+        self.open_pager(title, &lines, None);
     }
 
-    fn open_pager(&mut self, title: String, lines: Vec<StyledLine>, grant: Option<String>) {
+    fn open_pager(&mut self, title: String, lines: &[StyledLine], grant: Option<String>) {
         let columns = self.size.columns;
         let lines = lines.iter().flat_map(|line| line.broken(columns)).collect();
         self.pager = Some(PagerView { title, lines, top: 0, grant });
@@ -140,8 +140,9 @@ impl Conversation {
         let approval = open.question.approval.clone();
         match preview {
             Ok(text) => {
-                let lines = text.iter().flat_map(|it| lines_of(it, TextStyle::PLAIN)).collect();
-                self.open_pager(format!("{approval}: allow for longer?"), lines, Some(approval));
+                let lines: Vec<_> =
+                    text.iter().flat_map(|it| lines_of(it, TextStyle::PLAIN)).collect();
+                self.open_pager(format!("{approval}: allow for longer?"), &lines, Some(approval));
             }
             Err(reason) => self.note(&reason),
         }
@@ -388,12 +389,13 @@ impl Conversation {
                     StyledLine::of(keys, TextStyle::BOLD)
                         .with(&format!("  {does}"), TextStyle::PLAIN)
                 };
-                self.open_pager("keys".to_owned(), KEYS.iter().map(line).collect(), None);
+                let lines: Vec<_> = KEYS.iter().map(line).collect();
+                self.open_pager("keys".to_owned(), &lines, None);
             }
             "/log" => {
                 let frames = self.log.iter().map(|it| StyledLine::code(it, TextStyle::PLAIN));
-                let lines = frames.collect();
-                self.open_pager("messages of this connection".to_owned(), lines, None);
+                let lines: Vec<_> = frames.collect();
+                self.open_pager("messages of this connection".to_owned(), &lines, None);
             }
             _ => return false,
         }

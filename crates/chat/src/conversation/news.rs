@@ -19,7 +19,7 @@ const AGAIN_MS: u64 = 300;
 /// Time after which streamed text counts as withdrawn when the engine is idle and nothing holds it.
 const SETTLE_MS: u64 = 500;
 
-/// The same for text whose connection was lost: what is recorded comes after the attachment.
+/// Time for text whose connection was lost: what is recorded comes after the attachment.
 const LOST_SETTLE_MS: u64 = 3_000;
 
 /// Longest wait for the events before the session was opened, in milliseconds.
@@ -83,7 +83,7 @@ impl Conversation {
         }
         self.log.push_back(frame[..end].to_owned());
         match message::read(frame) {
-            Some(DaemonNews::Event(head, body)) => self.event(head, body),
+            Some(DaemonNews::Event(head, body)) => self.event(&head, &body),
             Some(DaemonNews::Receipt { id, seq }) => self.admitted(&id, seq),
             Some(DaemonNews::Status { doing, model, cost }) => {
                 self.set_doing(&doing);
@@ -120,14 +120,14 @@ impl Conversation {
         self.tail.push(thought, offset, text);
     }
 
-    fn event(&mut self, head: EventHead, body: EventBody) {
+    fn event(&mut self, head: &EventHead, body: &EventBody) {
         if let Some(backlog) = &mut self.backlog
             && head.seq <= backlog.head
         {
             let is_last = head.seq == backlog.head;
             if self.heard.take(head.seq) {
                 backlog.events.push((head.clone(), body.clone()));
-                self.change(&head, &body);
+                self.change(head, body);
             }
             if is_last {
                 self.flush_backlog();
@@ -136,19 +136,19 @@ impl Conversation {
         }
         self.flush_backlog();
         if let Some(answers) = head.answers {
-            self.admit_answered(&head, answers);
+            self.admit_answered(head, answers);
         }
         // A question that is open is asked again under the number that it had.
         let is_new = self.heard.take(head.seq);
-        self.change(&head, &body);
-        if !is_new || self.is_own_control(&head) {
+        self.change(head, body);
+        if !is_new || self.is_own_control(head) {
             return;
         }
         if let Some(own) = head.own.clone() {
             self.mark_admitted(&own, head.seq);
         }
-        self.settle_tail(&body);
-        let lines = transcript::event_lines(&head, &body, self.size.columns, EventAge::New);
+        self.settle_tail(body);
+        let lines = transcript::event_lines(head, body, self.size.columns, EventAge::New);
         self.print(lines);
     }
 

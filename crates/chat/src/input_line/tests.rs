@@ -31,7 +31,7 @@ fn movements() {
 
 #[test]
 fn killing_and_yanking() {
-    check("one two|", |it| it.kill_to_blank(), "one |");
+    check("one two|", InputLine::kill_to_blank, "one |");
     check("/a/b c|", |it| it.kill(CursorMove::LineStart), "|");
     check("one| two", |it| it.kill(CursorMove::LineEnd), "one|");
     let twice = |it: &mut InputLine| {

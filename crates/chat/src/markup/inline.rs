@@ -152,7 +152,7 @@ fn bare_link(text: &str) -> Option<FoundMarkup<'_>> {
         address = address.trim_end_matches(')');
     }
     let piece = InlinePiece::Link { text: address, address };
-    (address.len() > "https://".len()).then(|| FoundMarkup { piece, bytes: address.len() })
+    (address.len() > "https://".len()).then_some(FoundMarkup { piece, bytes: address.len() })
 }
 
 fn markdown_link(text: &str) -> Option<FoundMarkup<'_>> {

@@ -4,7 +4,7 @@ use super::{last_lines, lines};
 use crate::style::ColorUse;
 
 fn plain(text: &str, columns: usize) -> Vec<String> {
-    lines(text, columns).iter().map(|line| line.plain()).collect()
+    lines(text, columns).iter().map(super::super::style::StyledLine::plain).collect()
 }
 
 fn check(text: &str, expected: &[&str]) {
@@ -59,7 +59,8 @@ fn tables_are_aligned_where_they_fit() {
 #[test]
 fn the_end_of_a_long_text_keeps_its_code_block() {
     let text = "a\n```\nb *c*\nd *e*\n```\nf";
-    let shown: Vec<String> = last_lines(text, 3, 80).iter().map(|line| line.plain()).collect();
+    let shown: Vec<String> =
+        last_lines(text, 3, 80).iter().map(super::super::style::StyledLine::plain).collect();
     assert_eq!(shown, ["d *e*", "f"]);
     assert_eq!(last_lines("a\nb", 9, 80).len(), 2);
 }

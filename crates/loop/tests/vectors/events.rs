@@ -1,4 +1,6 @@
 //! Event lines: what they mean, and the session that they happen to.
+//!
+//! long: one table of verbs.
 
 use std::sync::Arc;
 
