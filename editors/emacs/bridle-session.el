@@ -536,7 +536,8 @@ CALLBACK is called with whether it was done, and a text."
          `(:action :grant :approval ,id :scope ,(intern (concat ":" scope)) :for ,duration)
          (lambda (payload)
            (funcall callback (equal "success" (bridle-get-word payload :status))
-                    (or (bridle-get-string payload :message) ""))))
+                    (or (bridle-get-string payload :sentence)
+                        (bridle-get-string payload :message) ""))))
       (bridle-session-run-program
        session (list "approve" id "--always" "--scope" scope "--for" duration "--yes" "--no-wait"
                      "--addr" (bridle-session--program-address session))
@@ -545,11 +546,29 @@ CALLBACK is called with whether it was done, and a text."
 (defun bridle-session-preview-grants (question duration callback)
   "Have what each scope of a grant for QUESTION allows for DURATION told.
 CALLBACK is called with whether it is known, and a text."
-  (let ((session (bridle-question-session question)))
-    (bridle-session-run-program
-     session (list "approve" (bridle-question-id question) "--always" "--for" duration "--preview"
-                   "--addr" (bridle-session--program-address session))
-     callback)))
+  (let ((session (bridle-question-session question)) (id (bridle-question-id question)))
+    (if (bridle-session-can session :grant)
+        (bridle-session-request
+         session :system `(:action :grant :approval ,id :for ,duration :preview t)
+         (lambda (payload)
+           (let ((is-known (equal "success" (bridle-get-word payload :status))))
+             (funcall callback is-known
+                      (if is-known (bridle-session--offers payload)
+                        (or (bridle-get-string payload :message) ""))))))
+      (bridle-session-run-program
+       session (list "approve" id "--always" "--for" duration "--preview"
+                     "--addr" (bridle-session--program-address session))
+       callback))))
+
+(defun bridle-session--offers (payload)
+  "Return the scopes of a grant that PAYLOAD tells of, as lines."
+  (mapconcat
+   (lambda (scope)
+     (format "%s: %s\n  would have matched %s of %s recorded decisions%s"
+             (bridle-get-word scope :scope) (bridle-get-string scope :sentence)
+             (or (bridle-get scope :matched) 0) (or (bridle-get scope :decisions) 0)
+             (mapconcat (lambda (example) (concat "\n  " example)) (bridle-get-list scope :examples) "")))
+   (bridle-get-list payload :scopes) "\n"))
 
 (defun bridle-session--program-address (session)
   "Return the address of SESSION as the program `bridle' wants it."

@@ -11,6 +11,9 @@ pub(crate) const SESSION_NOTE: &str = "a session of an editor";
 /// modified.
 const MAX_BUFFER_BYTES: usize = 512 << 10;
 
+/// Time that a grant holds which is made in an editor; an editor cannot ask for another.
+pub(crate) const GRANT_SPAN: &str = "7d";
+
 /// Prompt of the user.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct UserPrompt {
@@ -68,6 +71,20 @@ pub(crate) fn verdict(question: &str, option: &str, hash: Option<&str>) -> Strin
     let mut pairs = vec![("verdict", Value::keyword(option))];
     pairs.extend(hash.map(|hash| ("hash", Value::str(hash))));
     let message = OacpMessage::new(MessageType::Response).with_id(question);
+    write(message.with_payload(Value::plist(pairs)))
+}
+
+/// Writes a yes together with a grant of a scope; the hash ties it to what was shown.
+pub(crate) fn grant(id: &str, question: &str, scope: &str, hash: Option<&str>) -> String {
+    let mut pairs = vec![
+        ("action", Value::keyword("grant")),
+        ("approval", Value::str(question)),
+        ("scope", Value::keyword(scope)),
+        ("for", Value::str(GRANT_SPAN)),
+    ];
+    pairs.extend(hash.map(|hash| ("hash", Value::str(hash))));
+    let mut message = OacpMessage::new(MessageType::Request).with_id(id);
+    message.target = Some(RequestTarget::new("system"));
     write(message.with_payload(Value::plist(pairs)))
 }
 

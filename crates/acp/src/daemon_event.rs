@@ -125,6 +125,17 @@ pub(crate) struct GuardQuestion {
     pub(crate) wanted: Value,
     /// Answers that the daemon takes.
     pub(crate) options: Vec<String>,
+    /// Scopes of a grant that it makes beside a yes.
+    pub(crate) scopes: Vec<GrantOffer>,
+}
+
+/// Scope of a grant for a question.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct GrantOffer {
+    /// Word of the scope.
+    pub(crate) scope: String,
+    /// Sentence about what it allows.
+    pub(crate) allows: String,
 }
 
 impl DaemonEvent {
@@ -235,6 +246,13 @@ fn delta(payload: &Value) -> Option<EventKind> {
 fn question(payload: &Value) -> Option<GuardQuestion> {
     let options = payload.get("options").and_then(Value::elements).unwrap_or_default();
     let options = options.iter().filter_map(Value::as_keyword).map(str::to_ascii_lowercase);
+    let scopes = payload.get("scopes").and_then(Value::elements).unwrap_or_default();
+    let offer = |it: &Value| {
+        Some(GrantOffer {
+            scope: word(it, "scope")?,
+            allows: text(it, "allows").unwrap_or_default(),
+        })
+    };
     Some(GuardQuestion {
         approval: text(payload, "approval")?,
         question: text(payload, "question").unwrap_or_default(),
@@ -242,6 +260,7 @@ fn question(payload: &Value) -> Option<GuardQuestion> {
         target: word(payload, "target").unwrap_or_default(),
         wanted: payload.get("wanted").cloned().unwrap_or(Value::Nil),
         options: options.collect(),
+        scopes: scopes.iter().filter_map(offer).collect(),
     })
 }
 

@@ -191,6 +191,12 @@ pub(crate) enum BridleCommand {
     /// Deny a pending action
     #[command(after_help = "Example:\n  bridle deny work-7")]
     Deny(guard::DenyArgs),
+    /// List grants: what is allowed without approval since somebody approved it; revoke one
+    #[command(after_help = "`bridle approve --always` makes grants. Each one has an end.\n\n\
+        Examples:\n  \
+        bridle grants\n  \
+        bridle grants rm grant-9f2c01d4aa37-file-1794749858")]
+    Grants(guard::GrantsCommand),
     /// Create, list and revoke bearer tokens for programs that connect over HTTP
     #[command(subcommand)]
     Token(token::TokenCommand),

@@ -60,6 +60,7 @@ pub(crate) fn run(command: BridleCommand) -> Result<BridleExit, CommandFailure> 
         BridleCommand::Approvals(args) => approve::list(args),
         BridleCommand::Approve(args) => approve::approve(args),
         BridleCommand::Deny(args) => approve::deny(args),
+        BridleCommand::Grants(args) => grant::run(args),
         BridleCommand::Token(verb) => token::run(verb),
         BridleCommand::Pair(args) => pair::run(args),
         BridleCommand::Tap(args) => talk::tap(args),

@@ -11,7 +11,9 @@
 //! - `network`, `rate`: the address of a peer, and token buckets for messages
 //! - [`private_file`]: files of the state folder that are for one user alone
 //! - [`policy_file`], [`policy_load`]: the file of policies, read and replaced whole; its text, loaded
+//! - [`grants`]: permits for what somebody said yes to, made, listed and taken back
 
+pub mod grants;
 pub(crate) mod network;
 pub mod pairing;
 pub mod policy_file;

@@ -32,6 +32,7 @@ pub(crate) use home::unsaved_buffers::{CUT_KEYS, SentAst};
 pub(crate) use hub::Hub;
 pub(crate) use queries::context_query::{QueryAnswer, QueryAsker, inform};
 pub(crate) use queries::facts::count_traffic;
+pub(crate) use queries::grant_query::scopes as written_scopes;
 pub(crate) use queries::ongoing_message::{find_ongoing, withdraw};
 pub(crate) use queries::policy_install::install_policies;
 pub(crate) use queries::query::{DaemonQuery, ask_daemon};

@@ -8,7 +8,7 @@
 //! - [`make_room()`]: descriptors for all connections, before there are threads
 //! - [`run()`]: start, serve, stop
 //! - `access`: who is at the other end, with which credential ([`tokens`], [`pairing`], [`tls`],
-//!   [`web_origin`]), how often, and by which policies ([`policy_file`], [`policy_load`])
+//!   [`web_origin`]), how often, and by which policies ([`policy_file`], [`policy_load`], [`grants`])
 //! - `engine`: sessions, the record, and what carries effects out
 //! - `oacp`: the framed protocol; `http`: the same engine for shells that speak OpenHarness over HTTP
 //! - `listen`: TCP, Unix socket, standard streams; the accept loops
@@ -43,7 +43,9 @@ mod state_folder;
 pub mod upkeep;
 
 pub use access::web_origin::WebOrigin;
-pub use access::{pairing, policy_file, policy_load, private_file, tls, tokens, web_origin};
+pub use access::{
+    grants, pairing, policy_file, policy_load, private_file, tls, tokens, web_origin,
+};
 pub use config::{
     AttachmentLimits, DaemonConfig, DaemonLimits, EngineLimits, EventRate, HmacConfig, HmacKey,
     HttpRates, MessageRates, PolicyChoice,

@@ -82,6 +82,7 @@ pub use policy::{
     DEFAULT_POLICY, ExampleResult, GrantScope, GrantTerms, GuardPolicies, InstalledPolicies,
     InvalidPolicies, JUDGE_STACK_BYTES, LOADER_STACK_BYTES, PolicyEntry, PolicyFacts, PolicyFault,
     PolicyFinding, PolicyRehearsal, PolicyVerdict, RecordedJudgment, SessionAccess, VisitedSession,
+    grant_scopes,
 };
 pub use privacy::Privacy;
 pub use record_kind::{

@@ -38,7 +38,7 @@ use self::cedar_request::{ApprovalQuestion, CedarTypes, Untold};
 pub use self::example::ExampleResult;
 pub use self::facts::{PolicyFacts, SessionAccess};
 pub(crate) use self::facts::{ProposalCircumstances, RequestedAction, kind};
-pub use self::grant::{GrantScope, GrantTerms};
+pub use self::grant::{GrantScope, GrantTerms, grant_scopes};
 pub use self::installed::InstalledPolicies;
 pub use self::load::{InvalidPolicies, PolicyFault};
 pub use self::recorded::{PolicyRehearsal, RecordedJudgment};

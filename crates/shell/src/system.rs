@@ -39,6 +39,23 @@ pub enum SystemRequest {
         /// The hash of what was seen; an answer to something else does not count.
         hash: Option<String>,
     },
+    /// A yes and a grant, or what each scope of one would allow.
+    Grant {
+        /// The question.
+        approval: String,
+        /// Scope of the grant; a preview needs none.
+        scope: Option<&'static str>,
+        /// Time that it holds, such as `12h`.
+        span: String,
+        /// Hash of what was seen; a yes to something else does not count.
+        hash: Option<String>,
+        /// Whether nothing is done yet.
+        is_preview: bool,
+    },
+    /// The grants of the policy file.
+    Grants,
+    /// A grant taken back by its id; `expired` stands for all that are over.
+    RevokeGrant(String),
     /// Sessions that the asker may see, the latest first.
     Sessions,
     /// Schedules of the sessions.
@@ -110,6 +127,19 @@ impl SystemRequest {
                 pairs.extend(hash.as_deref().map(|hash| ("hash", Value::str(hash))));
                 Value::plist(pairs)
             }
+            SystemRequest::Grant { approval, scope, span, hash, is_preview } => {
+                let mut pairs = vec![
+                    ("action", Value::keyword("grant")),
+                    ("approval", Value::str(approval.as_str())),
+                    ("for", Value::str(span.as_str())),
+                ];
+                pairs.extend(scope.map(|scope| ("scope", Value::keyword(scope))));
+                pairs.extend(hash.as_deref().map(|hash| ("hash", Value::str(hash))));
+                pairs.extend(is_preview.then(|| ("preview", Value::bool(true))));
+                Value::plist(pairs)
+            }
+            SystemRequest::Grants => Value::plist([("action", Value::keyword("grants"))]),
+            SystemRequest::RevokeGrant(id) => about("revoke-grant", "grant", id),
             SystemRequest::Sessions => Value::plist([("action", Value::keyword("sessions"))]),
             SystemRequest::Schedules => Value::plist([("action", Value::keyword("schedules"))]),
             SystemRequest::Unschedule(name) => about("unschedule", "name", name),

@@ -8,7 +8,7 @@
 use bridle_sexp::{Dialect, Value, print};
 
 /// Keys of the protocol whose value is a list, be it empty or look like a property list.
-pub const LIST_KEYS: [&str; 31] = [
+pub const LIST_KEYS: [&str; 34] = [
     "acts",
     "actuators",
     "approvals",
@@ -21,7 +21,9 @@ pub const LIST_KEYS: [&str; 31] = [
     "conflicts",
     "duplicates",
     "entries",
+    "examples",
     "files",
+    "grants",
     "groups",
     "left-out",
     "lines",
@@ -34,6 +36,7 @@ pub const LIST_KEYS: [&str; 31] = [
     "questions",
     "results",
     "schedules",
+    "scopes",
     "sessions",
     "skills",
     "skipped",
@@ -43,13 +46,14 @@ pub const LIST_KEYS: [&str; 31] = [
 ];
 
 /// Keys of the protocol whose value is true or false.
-pub const FLAG_KEYS: [&str; 16] = [
+pub const FLAG_KEYS: [&str; 18] = [
     "changed",
     "checked-p",
     "counted",
     "cut",
     "done",
     "encrypted",
+    "expired",
     "forgotten",
     "may-answer",
     "modified",
@@ -60,6 +64,7 @@ pub const FLAG_KEYS: [&str; 16] = [
     "scrubbed",
     "truncated",
     "whole",
+    "written",
 ];
 
 /// Lists within lists that are written as JSON; what lies deeper is written as its text. A message

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
+use bridle_sexp::Value;
 use bridle_shell::client::DaemonWriter;
 
 use crate::daemon_event::GuardQuestion;
@@ -15,6 +16,9 @@ use crate::session_link::LinkState;
 
 /// Effects that are remembered as shown; the oldest are told anew.
 const MAX_SHOWN_CALLS: usize = 4_096;
+
+/// Questions that are remembered until their acts begin.
+const MAX_ASKED_ACTS: usize = 256;
 
 /// Longest wait for a session to open, and between two events of its replay.
 pub(super) const OPENING_TIMEOUT: Duration = Duration::from_secs(15);
@@ -49,10 +53,14 @@ pub(super) struct EditorSession {
     pub(super) shown_prompts: BTreeSet<u64>,
     /// Effects that the editor shows.
     pub(super) shown_calls: VecDeque<String>,
+    /// Questions, and what was asked for: the act that follows from a yes is shown under the question's name.
+    asked: VecDeque<AskedAct>,
+    /// Acts that are shown under the names of their questions.
+    aliases: VecDeque<(String, String)>,
     /// Questions that the editor shows: the request, and the question.
     pub(super) questions: BTreeMap<String, OpenQuestion>,
-    /// Verdicts of the user that the daemon has not confirmed: the message to say again.
-    pub(super) verdicts: BTreeMap<String, String>,
+    /// Verdicts of the user that the daemon has not confirmed.
+    pub(super) verdicts: BTreeMap<String, UserVerdict>,
     /// Requests of the engine that were carried out.
     pub(super) served: VecDeque<String>,
     /// Files that the daemon holds for modified.
@@ -94,6 +102,24 @@ pub(super) struct OpenQuestion {
     /// The request; `None` when the editor could not ask, and somebody else may.
     pub(super) request: Option<i64>,
     pub(super) question: GuardQuestion,
+}
+
+/// Act that somebody was asked about.
+#[derive(Debug, Clone, PartialEq)]
+struct AskedAct {
+    approval: String,
+    target: String,
+    wanted: Value,
+    is_allowed: bool,
+}
+
+/// Verdict of the user that the daemon has not confirmed.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct UserVerdict {
+    /// The message, to be said again.
+    pub(super) form: String,
+    /// The question, where the verdict is a grant: it is asked again without one if it is refused.
+    pub(super) granted: Option<GuardQuestion>,
 }
 
 /// Prompt of the editor without an answer.
@@ -147,6 +173,8 @@ impl EditorSession {
             prompts: VecDeque::new(),
             shown_prompts: BTreeSet::new(),
             shown_calls: VecDeque::new(),
+            asked: VecDeque::new(),
+            aliases: VecDeque::new(),
             questions: BTreeMap::new(),
             verdicts: BTreeMap::new(),
             served: VecDeque::new(),
@@ -187,6 +215,51 @@ impl EditorSession {
         }
         self.shown_calls.push_back(effect.to_owned());
         false
+    }
+
+    /// Remembers what a question is about.
+    pub(super) fn remember_asked(&mut self, question: &GuardQuestion) {
+        if self.asked.iter().any(|it| it.approval == question.approval) {
+            return;
+        }
+        if self.asked.len() == MAX_ASKED_ACTS {
+            self.asked.pop_front();
+        }
+        self.asked.push_back(AskedAct {
+            approval: question.approval.clone(),
+            target: question.target.clone(),
+            wanted: question.wanted.clone(),
+            is_allowed: false,
+        });
+    }
+
+    /// Notes the answer to a question; only after a yes an act follows.
+    pub(super) fn note_answer(&mut self, approval: &str, is_yes: bool) {
+        self.asked.retain_mut(|it| {
+            let is_it = it.approval == approval;
+            it.is_allowed |= is_it;
+            !is_it || is_yes
+        });
+    }
+
+    /// Returns the name under which the editor shows an act that begins.
+    pub(super) fn act_begins(&mut self, effect: &str, target: &str, request: &Value) -> String {
+        let is_it = |it: &AskedAct| it.is_allowed && it.target == target && it.wanted == *request;
+        let Some(asked) = self.asked.iter().position(is_it).and_then(|at| self.asked.remove(at))
+        else {
+            return self.call_name(effect);
+        };
+        if self.aliases.len() == MAX_SHOWN_CALLS {
+            self.aliases.pop_front();
+        }
+        self.aliases.push_back((effect.to_owned(), asked.approval.clone()));
+        asked.approval
+    }
+
+    /// Returns the name under which the editor shows an effect.
+    pub(super) fn call_name(&self, effect: &str) -> String {
+        let alias = self.aliases.iter().rev().find(|(name, _)| name == effect);
+        alias.map_or(effect, |(_, approval)| approval).to_owned()
     }
 
     /// Tells the connection's thread up to where events were handled, and whether anybody waits.

@@ -16,6 +16,9 @@ use crate::render::{extras, tool_call};
 /// Codes of refusals after which the same may be said again.
 const FOR_NOW: [&str; 4] = ["store-unavailable", "overloaded", "shutting-down", "rate-limited"];
 
+/// Codes of errors that are the guard's answer.
+const OF_THE_GUARD: [&str; 2] = ["refused", "expired"];
+
 /// Pause before it is.
 const AGAIN: Duration = Duration::from_millis(100);
 
@@ -74,10 +77,12 @@ impl Agent {
             EventKind::Error(error) => self.error_shown(link, event.id, event.answers, &error),
             EventKind::Answer if is_front => self.prompt_ended(link, Ok(StopReason::EndTurn)),
             EventKind::QuestionShown(question) => {
+                session.remember_asked(&question);
                 let call = tool_call::pending(&question);
                 self.call_begun(link, call);
             }
             EventKind::Answered { approval, answer, counts } if counts => {
+                session.note_answer(&approval, answer == "allow");
                 self.end_question(link, &approval);
                 if answer == "allow" {
                     let status = Some(ToolCallStatus::InProgress);
@@ -92,13 +97,15 @@ impl Agent {
                 }
             }
             EventKind::Asked { effect, target, request } => {
-                self.call_begun(link, tool_call::running(&effect, &target, &request));
+                let name = session.act_begins(&effect, &target, &request);
+                self.call_begun(link, tool_call::running(&name, &target, &request));
             }
             EventKind::Outcome { effect, word, result, reason } => {
+                let name = session.call_name(&effect);
                 self.end_question(link, &effect);
                 self.call_changed(
                     link,
-                    tool_call::ended(&effect, &word, result.as_ref(), reason.as_deref()),
+                    tool_call::ended(&name, &word, result.as_ref(), reason.as_deref()),
                 );
             }
             EventKind::ShellRequest { request } => self.serve_engine(link, event.id, &request),
@@ -204,9 +211,25 @@ impl Agent {
         if error.code == "cancelled" {
             return self.prompt_ended(link, Ok(StopReason::Cancelled));
         }
+        if OF_THE_GUARD.contains(&error.code.as_str()) {
+            // Somebody said no, or nobody said yes: that is an end of the turn, and no fault.
+            self.say_in_turn(link, &error.message);
+            return self.prompt_ended(link, Ok(StopReason::EndTurn));
+        }
         let mut told = RpcError::internal(format!("{}: {}", error.code, error.message));
         told.data = Some(serde_json::json!({"code": error.code, "retryable": error.is_retryable}));
         self.prompt_ended(link, Err(told));
+    }
+
+    /// Says something as a message of its own.
+    pub(super) fn say_in_turn(&mut self, link: LinkId, text: &str) {
+        let Some(name) = self.name_of(link) else { return };
+        if let Some(session) = self.sessions.get_mut(&link) {
+            session.answer.end();
+        }
+        let message_id = self.next_message(link);
+        let content = ContentBlock::text(bridle_shell::screen::neutral_block(text));
+        self.update(&name, &SessionUpdate::AgentMessageChunk { content, message_id });
     }
 
     /// Shows an error that answers a prompt of the past or of another shell, or a verdict of the user.
@@ -217,23 +240,16 @@ impl Agent {
         answers: Option<u64>,
         error: &DaemonError,
     ) {
-        let Some(session) = self.sessions.get_mut(&link) else { return };
-        let is_verdict = id.is_some_and(|id| session.verdicts.remove(&id).is_some());
-        let is_prompt = answers.is_some_and(|it| session.shown_prompts.contains(&it));
-        if !is_verdict && !is_prompt {
+        if id.is_some_and(|id| self.verdict_refused(link, &id, error)) {
             return;
         }
-        session.answer.end();
-        let Some(name) = session.name.clone() else { return };
-        let what = if is_verdict {
-            "The answer does not count"
-        } else {
-            "This turn ended without an answer"
-        };
-        let text = format!("{what}: {} ({}).", error.message, error.code);
-        let message_id = self.next_message(link);
-        let content = ContentBlock::text(text);
-        self.update(&name, &SessionUpdate::AgentMessageChunk { content, message_id });
+        let Some(session) = self.sessions.get_mut(&link) else { return };
+        if !answers.is_some_and(|it| session.shown_prompts.contains(&it)) {
+            return;
+        }
+        let text =
+            format!("This turn ended without an answer: {} ({}).", error.message, error.code);
+        self.say_in_turn(link, &text);
     }
 
     /// Tells of an effect that is new, or that goes on.

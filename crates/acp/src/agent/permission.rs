@@ -3,25 +3,33 @@
 
 use serde_json::{Value, json};
 
-use super::editor_session::{LinkId, OpenQuestion};
+use super::editor_session::{LinkId, OpenQuestion, UserVerdict};
 use super::{Agent, EditorRequest};
 use crate::client_forms;
-use crate::daemon_event::GuardQuestion;
+use crate::daemon_event::{DaemonError, GuardQuestion};
 use crate::protocol::{ContentBlock, PermissionAnswer, PermissionOutcome, SessionUpdate};
 use crate::render::tool_call;
 
 /// Questions of a session that the editor shows at a time; the daemon keeps the others.
 const MAX_OPEN_QUESTIONS: usize = 256;
 
+/// End of the id of a request for a grant, behind the name of its question.
+const GRANT_SUFFIX: &str = ".grant";
+
+fn grant_name(approval: &str) -> String {
+    format!("{approval}{GRANT_SUFFIX}")
+}
+
 impl Agent {
     /// Asks the editor, unless it is asked already or the user has answered.
     pub(super) fn ask_permission(&mut self, link: LinkId, question: GuardQuestion) {
         let Some(session) = self.sessions.get_mut(&link) else { return };
+        session.remember_asked(&question);
         if let Some(opening) = &mut session.opening {
             return opening.questions.push(question);
         }
         if let Some(verdict) = session.verdicts.get(&question.approval).cloned() {
-            return session.say(&verdict);
+            return session.say(&verdict.form);
         }
         let is_open =
             session.questions.get(&question.approval).is_some_and(|it| it.request.is_some());
@@ -64,11 +72,35 @@ impl Agent {
         let Some(option) = chosen else {
             return self.question_left_open(link, approval);
         };
-        let hash = open.question.hash.clone();
-        let verdict = client_forms::verdict(approval, &option.option_id, hash.as_deref());
-        session.questions.remove(approval);
+        let hash = open.question.hash.as_deref();
+        let verdict = match tool_call::granted_scope(&option.option_id) {
+            None => client_forms::verdict(approval, &option.option_id, hash),
+            Some(scope) => client_forms::grant(&grant_name(approval), approval, scope, hash),
+        };
+        let granted = session.questions.remove(approval).map(|open| open.question);
         session.say(&verdict);
-        session.verdicts.insert(approval.to_owned(), verdict);
+        let granted = granted.filter(|_| tool_call::granted_scope(&option.option_id).is_some());
+        session.verdicts.insert(approval.to_owned(), UserVerdict { form: verdict, granted });
+    }
+
+    /// Takes an error that answers a verdict: the user is told, and asked again where only the grant is refused.
+    pub(super) fn verdict_refused(&mut self, link: LinkId, id: &str, error: &DaemonError) -> bool {
+        let approval = id.strip_suffix(GRANT_SUFFIX).unwrap_or(id);
+        let Some(session) = self.sessions.get_mut(&link) else { return false };
+        let Some(verdict) = session.verdicts.remove(approval) else { return false };
+        let name = session.name.clone().unwrap_or_default();
+        let what = match verdict.granted {
+            Some(_) => "This cannot be allowed for longer",
+            None => "The answer does not count",
+        };
+        let text = format!("\n\n{what}: {} ({}).\n\n", error.message, error.code);
+        let message_id = self.next_message(link);
+        let content = ContentBlock::text(text);
+        self.update(&name, &SessionUpdate::AgentMessageChunk { content, message_id });
+        if let Some(question) = verdict.granted {
+            self.ask_permission(link, GuardQuestion { scopes: Vec::new(), ..question });
+        }
+        true
     }
 
     /// Nobody decided at the editor: unless the turn is given up, the user is told where to.

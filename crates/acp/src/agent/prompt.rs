@@ -79,7 +79,9 @@ impl Agent {
         {
             prompt.state = PromptState::Queued(None);
         }
-        let verdicts: Vec<String> = session.verdicts.values().cloned().collect();
+        // One with a grant is said again when its question comes again: a second one would be another.
+        let verdicts = session.verdicts.values().filter(|it| it.granted.is_none());
+        let verdicts: Vec<String> = verdicts.map(|it| it.form.clone()).collect();
         for verdict in verdicts {
             session.say(&verdict);
         }

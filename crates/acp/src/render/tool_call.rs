@@ -6,7 +6,7 @@ use bridle_shell::screen::{neutral_block, neutral_line};
 use bridle_wire::plain::plain_json;
 
 use super::unified_diff::{DiffHunk, hunks};
-use crate::daemon_event::{GuardQuestion, text, word};
+use crate::daemon_event::{GrantOffer, GuardQuestion, text, word};
 use crate::protocol::{
     PermissionOption, PermissionOptionKind, ToolCallContent, ToolCallFields, ToolCallLocation,
     ToolCallStatus, ToolKind,
@@ -116,15 +116,16 @@ fn results(result: &Value) -> (Vec<ToolCallContent>, Vec<ToolCallLocation>) {
     (content.into_iter().collect(), Vec::new())
 }
 
-/// Hunks as diffs, each with the file that its name stands for.
+/// Hunks as diffs, each with the file that its name stands for. One whose file is not known in full is left out: the
+/// editor would open another.
 fn changes(hunks: &[DiffHunk], files: &[String]) -> (Vec<ToolCallContent>, Vec<ToolCallLocation>) {
     let (mut content, mut locations) = (Vec::new(), Vec::new());
     for hunk in hunks {
         let is_it = |file: &&String| {
-            file.strip_suffix(hunk.name.as_str()).is_some_and(|rest| rest.ends_with('/'))
+            let folder = file.strip_suffix(hunk.name.trim_start_matches('/'));
+            folder.is_some_and(|folder| folder.starts_with('/') && folder.ends_with('/'))
         };
-        let path = files.iter().find(is_it).cloned();
-        let path = path.unwrap_or_else(|| format!("/{}", hunk.name.trim_start_matches('/')));
+        let Some(path) = files.iter().find(is_it).cloned() else { continue };
         locations.push(ToolCallLocation { path: path.clone(), line: Some(hunk.line) });
         content.push(ToolCallContent::Diff {
             path,
@@ -187,11 +188,7 @@ fn title(action: &str, target: &str, request: &Value) -> String {
         Some(about) => format!("{action} {about}"),
         None => format!("{action} ({target})"),
     };
-    let line = neutral_line(&line);
-    match line.char_indices().nth(MAX_TITLE_CHARS) {
-        Some((at, _)) => format!("{}\u{2026}", &line[..at]),
-        None => line.into_owned(),
-    }
+    cut_line(&line, MAX_TITLE_CHARS)
 }
 
 fn kind(action: &str, target: &str) -> ToolKind {
@@ -222,28 +219,51 @@ fn cut(text: &str) -> String {
     format!("{}\n[{} bytes more are in the record]", &text[..end], text.len() - end)
 }
 
-/// Returns the daemon's answers as options. An answer is only offered where the daemon takes it: its `:allow` and
-/// `:deny` are for this once, what begins with `allow-` or `deny-` is a grant or a ban of the scope behind it.
+/// Begin of the option of a grant; its scope is behind it.
+const GRANT: &str = "allow-";
+
+/// Longest label of an option, in characters.
+const MAX_LABEL_CHARS: usize = 120;
+
+/// Returns the daemon's answers as options: yes, a yes with a grant of each scope, and no. An answer is only offered
+/// where the daemon takes it.
 pub(crate) fn options(question: &GuardQuestion) -> Vec<PermissionOption> {
-    let option = |word: &String| {
-        let (kind, name) = match word.as_str() {
-            "allow" => (PermissionOptionKind::AllowOnce, "Allow once".to_owned()),
-            "deny" => (PermissionOptionKind::RejectOnce, "Reject".to_owned()),
-            other => {
-                let allowed = other.strip_prefix("allow-").map(|it| (it, true));
-                let (scope, is_yes) =
-                    allowed.or(other.strip_prefix("deny-").map(|it| (it, false)))?;
-                match is_yes {
-                    true => (PermissionOptionKind::AllowAlways, format!("Always allow ({scope})")),
-                    false => {
-                        (PermissionOptionKind::RejectAlways, format!("Always reject ({scope})"))
-                    }
-                }
-            }
-        };
-        Some(PermissionOption { option_id: word.clone(), name, kind })
-    };
-    question.options.iter().filter_map(option).collect()
+    let takes = |word: &str| question.options.iter().any(|it| it == word);
+    let option =
+        |id: &str, name: String, kind| PermissionOption { option_id: id.to_owned(), name, kind };
+    let mut options = Vec::new();
+    if takes("allow") {
+        options.push(option("allow", "Allow once".to_owned(), PermissionOptionKind::AllowOnce));
+        options.extend(question.scopes.iter().map(|offer| {
+            let id = format!("{GRANT}{}", offer.scope);
+            option(&id, label(offer), PermissionOptionKind::AllowAlways)
+        }));
+    }
+    if takes("deny") {
+        options.push(option("deny", "Reject".to_owned(), PermissionOptionKind::RejectOnce));
+    }
+    options
+}
+
+/// Returns the scope of a chosen option; `None` for one that grants nothing.
+pub(crate) fn granted_scope(option: &str) -> Option<&str> {
+    option.strip_prefix(GRANT)
+}
+
+fn label(offer: &GrantOffer) -> String {
+    if offer.scope == "action" {
+        return "Allow exactly this for 7 days".to_owned();
+    }
+    cut_line(&format!("Allow for 7 days: {}", offer.allows), MAX_LABEL_CHARS)
+}
+
+/// A text on one line of at most so many characters, with what is hidden made visible.
+fn cut_line(text: &str, most: usize) -> String {
+    let line = neutral_line(text);
+    match line.char_indices().nth(most) {
+        Some((at, _)) => format!("{}\u{2026}", &line[..at]),
+        None => line.into_owned(),
+    }
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ const GROUPS: [(&str, &[&str]); 7] = [
     ("Talk", &["ask", "acp", "send", "tail"]),
     (
         "Control what bridle does",
-        &["approvals", "approve", "deny", "policy", "sandbox", "why", "effects"],
+        &["approvals", "approve", "deny", "grants", "policy", "sandbox", "why", "effects"],
     ),
     ("Your Org files", &["memory", "undo", "org"]),
     (

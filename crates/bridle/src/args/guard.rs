@@ -4,6 +4,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use bridle_daemon::grants::grant_span;
 use bridle_loop::GrantScope;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand, ValueHint};
@@ -169,7 +170,7 @@ pub(crate) struct ApproveArgs {
     pub(crate) json: bool,
     /// Lifetime of the grant: 30m, 12h, 7d, at most 365d
     #[arg(long = "for", value_name = "TIME", default_value = "7d", requires = "always")]
-    #[arg(value_parser = span)]
+    #[arg(value_parser = grant_span)]
     pub(crate) span: Duration,
     /// Wait for the action to finish and print its outcome; the default on a terminal
     #[arg(long)]
@@ -196,20 +197,52 @@ pub(crate) struct DenyArgs {
     pub(crate) peer: PeerArgs,
 }
 
+/// `bridle grants`: without a verb it lists them.
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(crate) struct GrantsCommand {
+    #[command(subcommand)]
+    pub(crate) verb: Option<GrantsVerb>,
+    /// Print one JSON object per line
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) peer: PeerArgs,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum GrantsVerb {
+    /// Revoke a grant; exit 66 if no grant has this id
+    #[command(
+        after_help = "Deletes its heading from the policy file, and nothing else. What it allowed needs \
+        approval again at once.\n\n\
+        Examples:\n  \
+        bridle grants rm grant-9f2c01d4aa37-file-1794749858\n  \
+        bridle grants rm --expired"
+    )]
+    Rm(GrantRemoval),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct GrantRemoval {
+    /// Id of the grant, from `bridle grants`
+    #[arg(value_name = "ID", required_unless_present = "expired", conflicts_with = "expired")]
+    pub(crate) id: Option<String>,
+    /// Revoke every grant whose time is over
+    #[arg(long)]
+    pub(crate) expired: bool,
+    /// Print one JSON object per line
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) peer: PeerArgs,
+}
+
 /// The words for the scopes of a grant.
 fn scopes() -> impl TypedValueParser<Value = GrantScope> {
     let find = |word: String| GrantScope::ALL.into_iter().find(|scope| scope.word() == word);
     let words = PossibleValuesParser::new(GrantScope::ALL.map(GrantScope::word));
     words.map(move |word| find(word).unwrap_or(GrantScope::Action))
-}
-
-/// Longest time that a grant holds: a year. What should hold longer is a policy of its own.
-const MAX_SPAN: Duration = Duration::from_secs(365 * 24 * 60 * 60);
-
-/// A whole number of minutes, hours or days, at most [`MAX_SPAN`].
-fn span(text: &str) -> Result<Duration, String> {
-    let bad = || "expected a time such as 30m, 12h or 7d, at most 365d".to_owned();
-    whole_units(text).filter(|span| *span <= MAX_SPAN).ok_or_else(bad)
 }
 
 /// A whole number of minutes, hours or days, more than none.
@@ -223,21 +256,4 @@ pub(crate) fn whole_units(text: &str) -> Option<Duration> {
     let count: u64 = text[..text.len() - 1].parse().ok()?;
     let span = Duration::from_secs(count.checked_mul(unit)?);
     (!span.is_zero()).then_some(span)
-}
-
-#[cfg(test)]
-mod tests {
-    use std::time::Duration;
-
-    use super::span;
-
-    #[test]
-    fn a_time_has_a_unit_and_an_end() {
-        assert_eq!(span("30m"), Ok(Duration::from_secs(1_800)));
-        assert_eq!(span("12h"), Ok(Duration::from_secs(43_200)));
-        assert_eq!(span("365d"), Ok(Duration::from_secs(31_536_000)));
-        for bad in ["", "7", "d", "0d", "366d", "-1d", "1.5h", "99999999999999999999d", "7é"] {
-            assert!(span(bad).is_err(), "{bad}");
-        }
-    }
 }

@@ -11,16 +11,16 @@ use bridle_shell::screen::{local_second, neutral_line, plain_json};
 use bridle_shell::system::{self, SystemReply, SystemRequest};
 
 use super::confirm::confirm_unless;
-use super::grant::{self, GrantRequest, PolicyPatch};
-use super::policy::{file_of, install_at, installed_at};
-use super::record::{print, state_dir};
+use super::grant::{self, GrantWish, PlannedGrant};
+use super::policy::{install_at, installed_at};
+use super::record::print;
 use super::session::refused;
 use super::talk::find;
 use super::why::one_line;
 use crate::args::guard as args;
 use crate::exit::{BridleExit, CommandFailure};
 use crate::json::{object, quoted};
-use crate::settings::{GivenFlags, ResolvedSettings};
+use crate::settings::GivenFlags;
 
 /// Interval between two looks at whether an act has ended.
 const POLL: Duration = Duration::from_millis(200);
@@ -103,22 +103,17 @@ pub(crate) fn approve(args: args::ApproveArgs) -> Result<BridleExit, CommandFail
     let waits = wait || (!no_wait && io::stdout().is_terminal());
     let given = GivenFlags::with_state(peer.file.clone(), state);
     let targets = find(peer)?;
-    let patch = match always {
+    let wish = GrantWish { id: &id, scope, span };
+    let plan = match always {
         false => None,
-        true => {
-            let until = now_seconds().saturating_add(i64::try_from(span.as_secs()).unwrap_or(0));
-            let file = file_of(&ResolvedSettings::resolve(&given)?)?;
-            let wish =
-                GrantRequest { id: &id, scope, until, file: &file, state: &state_dir(&given)? };
-            Some(grant::prepare(&wish)?)
-        }
+        true => Some(PlannedGrant::find(&targets, &given, &wish)?),
     };
-    if let Some(patch) = &patch {
+    if let Some(plan) = &plan {
         if preview {
-            return print(&if json { patch.json(&id, false) + "\n" } else { patch.shown() });
+            return print(&if json { plan.json(&id, false) + "\n" } else { plan.shown() });
         }
         if !json {
-            print(&patch.shown())?;
+            print(&plan.shown())?;
         }
         if !yes {
             let kept = "nothing was approved or written";
@@ -127,44 +122,52 @@ pub(crate) fn approve(args: args::ApproveArgs) -> Result<BridleExit, CommandFail
             confirm_unless(question, "write the grant", kept, is_over)?;
         }
     }
-    // The answer first: what is not allowed now gets no policy.
-    let hash = match &patch {
-        Some(patch) => Some(patch.hash.clone()),
-        None => seen(&targets, &id, json)?,
-    };
-    if json {
-        return approve_json(&targets, &id, hash, patch.as_ref(), waits);
-    }
-    answer(&targets, &id, "allow", hash)?;
-    if let Some(patch) = &patch {
-        patch.write()?;
-        print(&format!("wrote {}\n", patch.file.display()))?;
-        install_at(&targets)?;
-    }
-    if waits { outcome(&targets, &id) } else { Ok(BridleExit::Ok) }
-}
-
-/// Says yes, writes the grant if there is one, and prints one object.
-fn approve_json(
-    targets: &[DaemonTarget],
-    id: &str,
-    hash: Option<String>,
-    patch: Option<&PolicyPatch>,
-    waits: bool,
-) -> Result<BridleExit, CommandFailure> {
-    say(targets, id, "allow", hash)?;
-    if let Some(patch) = patch {
-        patch.write()?;
-        installed_at(targets)?;
+    match &plan {
+        Some(plan) => grant_as(&targets, &wish, plan, json)?,
+        None => {
+            let hash = seen(&targets, &id, json)?;
+            say(&targets, &id, "allow", hash)?;
+            if !json {
+                print(&format!("approved {id}\n"))?;
+            }
+        }
     }
     if waits {
-        ended(targets, id)?;
+        match json {
+            true => ended(&targets, &id)?,
+            false => return outcome(&targets, &id),
+        }
     }
-    let text = match patch {
-        Some(patch) => patch.json(id, true),
-        None => object(&[("approval", quoted(id)), ("answer", quoted("allow"))]),
+    let told = |plan: &PlannedGrant| plan.json(&id, true) + "\n";
+    let answer = || object(&[("approval", quoted(&id)), ("answer", quoted("allow"))]) + "\n";
+    if json { print(&plan.as_ref().map_or_else(answer, told)) } else { Ok(BridleExit::Ok) }
+}
+
+/// Says yes, and makes the grant. The answer comes first: what is not allowed now gets no policy.
+fn grant_as(
+    targets: &[DaemonTarget],
+    wish: &GrantWish<'_>,
+    plan: &PlannedGrant,
+    is_quiet: bool,
+) -> Result<(), CommandFailure> {
+    let approved = || format!("approved {}\n", wish.id);
+    let Some(patch) = plan.patch() else {
+        let made = plan.make(targets, wish)?;
+        if !is_quiet {
+            print(&(approved() + &made))?;
+        }
+        return Ok(());
     };
-    print(&(text + "\n"))
+    say(targets, wish.id, "allow", plan.hash())?;
+    if !is_quiet {
+        print(&approved())?;
+    }
+    patch.write().map_err(|error| grant::failure(&error))?;
+    if is_quiet {
+        return installed_at(targets).map(drop);
+    }
+    print(&format!("wrote {}\n", patch.file.display()))?;
+    install_at(targets).map(drop)
 }
 
 /// End of an approval that somebody else answered, or that is over; `None` while it is open, and
@@ -220,7 +223,8 @@ pub(super) fn ended(targets: &[DaemonTarget], id: &str) -> Result<(), CommandFai
 }
 
 pub(crate) fn deny(args: args::DenyArgs) -> Result<BridleExit, CommandFailure> {
-    answer(&find(args.peer)?, &args.id, "deny", None)
+    say(&find(args.peer)?, &args.id, "deny", None)?;
+    print(&format!("denied {}\n", args.id))
 }
 
 /// Shows what is asked for, and gives its hash: the yes is for that and for nothing else. A question
@@ -239,16 +243,6 @@ fn seen(
     Ok(question.get("hash").and_then(Value::as_str).map(str::to_owned))
 }
 
-fn answer(
-    targets: &[DaemonTarget],
-    id: &str,
-    verdict: &'static str,
-    hash: Option<String>,
-) -> Result<BridleExit, CommandFailure> {
-    say(targets, id, verdict, hash)?;
-    print(&format!("{} {id}\n", if verdict == "allow" { "approved" } else { "denied" }))
-}
-
 /// Answers a question, without a word.
 pub(super) fn say(
     targets: &[DaemonTarget],
@@ -264,7 +258,7 @@ pub(super) fn say(
 }
 
 /// The answer does not count, and why.
-fn unanswered(answer: &ErrorAnswer) -> CommandFailure {
+pub(super) fn unanswered(answer: &ErrorAnswer) -> CommandFailure {
     if answer.how.is_some() || answer.code == "expired" {
         return CommandFailure::new(BridleExit::Answered, &answer.message)
             .hint("`bridle approvals` lists pending approvals");
@@ -272,7 +266,7 @@ fn unanswered(answer: &ErrorAnswer) -> CommandFailure {
     refused(answer)
 }
 
-fn now_seconds() -> i64 {
+pub(super) fn now_seconds() -> i64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(now.as_secs()).unwrap_or(i64::MAX)
 }

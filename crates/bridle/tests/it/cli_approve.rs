@@ -1,7 +1,7 @@
 //! `bridle approvals`, `approve` and `deny`, against a daemon that follows a script: what is asked of it,
 //! what becomes of its answers, and what a grant writes.
 
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
@@ -10,7 +10,6 @@ use std::time::Duration;
 
 use crate::harness::Home;
 use crate::written::Written;
-use bridle_test_support::frame_client::read_frame_blocking;
 
 /// A daemon that answers one request a connection, each with the next answer; gives what it was asked.
 struct Fake {
@@ -25,12 +24,13 @@ impl Fake {
         let payloads: Vec<String> = payloads.iter().map(|it| (*it).to_owned()).collect();
         let served = std::thread::spawn(move || {
             let serve = |payload: String| {
-                let (mut stream, _) = listener.accept().unwrap();
-                send(
-                    &mut stream,
-                    "(:type :EVENT :payload (:action :handshake :version \"0.3.0\"))",
-                );
-                let asked = read_frame_blocking(&mut stream);
+                let (mut stream, asked) = loop {
+                    let mut stream = greeted(&listener);
+                    // Somebody who only wanted to know what it can do asks nothing.
+                    if let Some(asked) = frame_of(&mut stream) {
+                        break (stream, asked);
+                    }
+                };
                 send(&mut stream, &format!("(:type :RESPONSE :id 1 :payload {payload})"));
                 asked
             };
@@ -42,6 +42,23 @@ impl Fake {
     fn asked(self) -> Vec<String> {
         self.served.join().unwrap()
     }
+}
+
+/// The next connection, with the hello of a daemon that makes no grants itself.
+fn greeted(listener: &UnixListener) -> UnixStream {
+    let (mut stream, _) = listener.accept().unwrap();
+    send(&mut stream, "(:type :EVENT :payload (:action :handshake :version \"0.3.0\"))");
+    stream
+}
+
+/// The next frame; `None` at the end of the connection.
+fn frame_of(stream: &mut UnixStream) -> Option<String> {
+    let mut head = [0; 6];
+    stream.read_exact(&mut head).ok()?;
+    let length = usize::from_str_radix(std::str::from_utf8(&head).ok()?, 16).ok()?;
+    let mut text = vec![0; length];
+    stream.read_exact(&mut text).ok()?;
+    String::from_utf8(text).ok()
 }
 
 fn send(stream: &mut UnixStream, text: &str) {
@@ -264,9 +281,9 @@ fn a_grant_that_is_killed_leaves_the_old_file_or_the_new_one() {
         let listener = UnixListener::bind(&addr).unwrap();
         let args = ["approve", "work-1", "--always", "--for", "2h", "--yes", "--addr", &addr];
         let mut child = home.command(&args).spawn().unwrap();
-        let (mut stream, _) = listener.accept().unwrap();
-        send(&mut stream, "(:type :EVENT :payload (:action :handshake :version \"0.3.0\"))");
-        read_frame_blocking(&mut stream);
+        drop(greeted(&listener));
+        let mut stream = greeted(&listener);
+        frame_of(&mut stream).unwrap();
         send(&mut stream, &format!("(:type :RESPONSE :id 1 :payload {TAKEN})"));
         // The file is written now; when the connection for the installation comes, it has been.
         if delay == 11 {

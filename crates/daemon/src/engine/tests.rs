@@ -5,6 +5,7 @@ mod approvals;
 mod budgets;
 mod context;
 mod control;
+mod grants;
 mod memory;
 mod overlay;
 mod overloads;

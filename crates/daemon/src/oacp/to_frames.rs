@@ -12,7 +12,7 @@ use bridle_wire::OacpCode;
 use bridle_wire::oacp::sanitize::HANDLES;
 use bridle_wire::oacp::{ErrorReply, MessageId, OacpMessage, error_response, sanitize};
 
-use crate::engine::{EventView, SessionStatus, StreamEvent, StreamEventKind, request_id};
+use crate::engine::{self, EventView, SessionStatus, StreamEvent, StreamEventKind, request_id};
 
 /// A shell, as far as its frames are concerned.
 #[derive(Clone, Copy, Debug)]
@@ -238,7 +238,13 @@ impl<'s> FrameWriter<'s> {
         self.pair_if(" :deadline ", body.get("expires"));
         let _ = write!(self.out, ") :payload (:action :approve :approval \"{id}\"");
         self.about(body);
-        self.out.push_str(" :options (:allow :deny)))");
+        self.out.push_str(" :options (:allow :deny)");
+        let scopes = bridle_loop::grant_scopes(&body.to_value());
+        if !scopes.is_empty() {
+            self.out.push_str(" :scopes ");
+            self.value(&engine::written_scopes(scopes));
+        }
+        self.out.push_str("))");
     }
 
     /// Writes a question of the guard for shells that may not answer it.

@@ -7,10 +7,20 @@
 mod read;
 mod sentence;
 
+use std::sync::Arc;
+
+use bridle_sexp::Value;
+
 use super::PolicyFacts;
 use super::cedar_request::folders;
 use super::edit_facts::WHOLE_FILE;
-use super::facts::PolicyResource;
+use super::facts::{PolicyResource, ProposalCircumstances, RequestedAction};
+use crate::action::Action;
+use crate::budget::HourlyCounts;
+use crate::effect::{ApprovalRequest, ProposalAuthor};
+use crate::event::{ActuatorLocation, SignalSender};
+use crate::ids::{KeywordName, SessionId, UnixMillis};
+use crate::plist_codec::PlistBuilder;
 
 /// Scope of a grant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,6 +76,11 @@ enum GrantText {
 impl GrantScope {
     /// All of them, the narrowest first.
     pub const ALL: [Self; 4] = [Self::Action, Self::Heading, Self::File, Self::Folder];
+
+    /// The scope of a word.
+    pub fn of_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|scope| scope.word() == word)
+    }
 
     /// The word for it.
     pub fn word(self) -> &'static str {
@@ -176,7 +191,61 @@ impl PolicyFacts {
     }
 }
 
+/// The scopes of a grant for a question of the guard, the narrowest first, each with what it would permit. The
+/// question is the body of its record; one that cannot be read has no scope.
+pub fn grant_scopes(ask: &Value) -> Vec<(GrantScope, String)> {
+    let Some(facts) = asked_facts(ask) else { return Vec::new() };
+    let terms = |scope| facts.grant(scope, i64::MAX).map(|terms| (scope, terms.outline()));
+    GrantScope::ALL.into_iter().filter_map(terms).collect()
+}
+
+impl ApprovalRequest {
+    /// Returns its scopes, as [`grant_scopes`] does.
+    pub fn grant_scopes(&self) -> Vec<(GrantScope, String)> {
+        grant_scopes(&self.put(PlistBuilder::new()).done())
+    }
+}
+
+/// Facts of a question, as far as a grant looks at them.
+fn asked_facts(ask: &Value) -> Option<PolicyFacts> {
+    let word = |key| ask.get(key).and_then(KeywordName::of);
+    let payload = Arc::new(ask.get("payload")?.clone());
+    let action = Action::from_payload(&payload).ok()?;
+    let by = word("by")?;
+    let place = match word("place")?.as_str() {
+        "shell" => ActuatorLocation::Shell,
+        _ => ActuatorLocation::Host,
+    };
+    let around = ProposalCircumstances {
+        by: *ProposalAuthor::ALL.iter().find(|known| known.word() == by.as_str())?,
+        asker: &SignalSender::new(""),
+        session: &SessionId::parse("question").ok()?,
+        session_owner: "",
+        now: UnixMillis(0),
+        counts: HourlyCounts::default(),
+    };
+    let target = word("target")?;
+    let wanted = RequestedAction {
+        action: &action,
+        target: &target,
+        place,
+        payload: &payload,
+        protected: false,
+    };
+    Some(PolicyFacts::of(&around, &wanted))
+}
+
 impl GrantTerms {
+    /// Returns its end, in seconds since 1970.
+    pub fn until(&self) -> i64 {
+        self.until
+    }
+
+    /// Returns the person whose sessions it is for.
+    pub fn owner(&self) -> &str {
+        &self.owner
+    }
+
     /// The permit.
     pub fn to_cedar(&self) -> String {
         let (scope, mut all) = match &self.place {

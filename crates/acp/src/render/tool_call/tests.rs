@@ -4,7 +4,7 @@ use bridle_sexp::read_one;
 use serde_json::{Value, json};
 
 use super::{ended, options, pending, running};
-use crate::daemon_event::GuardQuestion;
+use crate::daemon_event::{GrantOffer, GuardQuestion};
 
 fn question(wanted: &str, options: &[&str]) -> GuardQuestion {
     GuardQuestion {
@@ -13,6 +13,7 @@ fn question(wanted: &str, options: &[&str]) -> GuardQuestion {
         hash: None,
         target: "memory".to_owned(),
         wanted: read_one(wanted).unwrap().root().to_value(),
+        scopes: Vec::new(),
         options: options.iter().map(|&it| it.to_owned()).collect(),
     }
 }
@@ -84,12 +85,27 @@ fn hidden_characters_of_a_model_are_made_visible() {
 
 #[test]
 fn only_what_the_daemon_takes_is_offered() {
-    let kinds = |words: &[&str]| -> Vec<Value> {
-        options(&question("()", words)).iter().map(|it| written(it)["kind"].clone()).collect()
+    let offered = |words: &[&str], scopes: &[&str]| -> Vec<(Value, Value)> {
+        let offer = |scope: &&str| GrantOffer {
+            scope: (*scope).to_owned(),
+            allows: "any edit of \"a\u{1b}\"".to_owned(),
+        };
+        let scopes = scopes.iter().map(offer).collect();
+        let asked = GuardQuestion { scopes, ..question("()", words) };
+        let pair = |it| (written(&it)["kind"].clone(), written(&it)["name"].clone());
+        options(&asked).into_iter().map(pair).collect()
     };
-    assert_eq!(kinds(&["allow", "deny"]), ["allow_once", "reject_once"]);
+    let pair = |kind: &str, name: &str| (json!(kind), json!(name));
+    let (yes, no) = (pair("allow_once", "Allow once"), pair("reject_once", "Reject"));
+    assert_eq!(offered(&["allow", "deny", "later"], &[]), [yes.clone(), no.clone()]);
     assert_eq!(
-        kinds(&["allow", "allow-file", "deny", "later"]),
-        ["allow_once", "allow_always", "reject_once"]
+        offered(&["allow", "deny"], &["action", "file"]),
+        [
+            yes,
+            pair("allow_always", "Allow exactly this for 7 days"),
+            pair("allow_always", "Allow for 7 days: any edit of \"a\u{fffd}\""),
+            no.clone(),
+        ]
     );
+    assert_eq!(offered(&["deny"], &["file"]), [no], "a grant is a yes");
 }

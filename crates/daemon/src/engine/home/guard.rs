@@ -23,6 +23,8 @@ use crate::config::{DaemonConfig, PolicyChoice};
 /// The policies of one daemon.
 pub(crate) struct PolicyGuard {
     choice: PolicyChoice,
+    /// State folder, where the record is.
+    state: PathBuf,
     marker: LoadMarker,
     /// Paths that nothing may be written to.
     protected: Vec<Box<str>>,
@@ -70,6 +72,7 @@ impl PolicyGuard {
         sets.keep(&set);
         PolicyGuard {
             choice: config.policy.clone(),
+            state: config.state.clone(),
             marker,
             protected,
             present: RwLock::new(Arc::new(GuardState { installed, text, fault })),
@@ -123,7 +126,12 @@ impl PolicyGuard {
         *self.present.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(next);
     }
 
-    /// The file, for messages.
+    /// The state folder, which has the record that grants are made from.
+    pub(in crate::engine) fn state_folder(&self) -> &Path {
+        &self.state
+    }
+
+    /// The file, for messages and for grants.
     pub(in crate::engine) fn file(&self) -> Option<&Path> {
         self.choice.file()
     }

@@ -45,6 +45,8 @@ pub(crate) enum RefusedAttempt<'a> {
     Say(SignalKind),
     /// Installing policies.
     Install,
+    /// Making, seeing or taking back grants.
+    Grant,
     /// Choosing the folder of the memory.
     OpenMemex,
     /// Asking what memory holds, or what the daemon logs.
@@ -84,6 +86,7 @@ impl RefusedAttempt<'_> {
             RefusedAttempt::List
             | RefusedAttempt::Say(_)
             | RefusedAttempt::Install
+            | RefusedAttempt::Grant
             | RefusedAttempt::OpenMemex
             | RefusedAttempt::Recall => EngineErrorCode::NotPermitted.into(),
         }
@@ -98,6 +101,7 @@ impl RefusedAttempt<'_> {
             }
             RefusedAttempt::List => ("list", "session", Value::Nil),
             RefusedAttempt::Install => ("install-policy", "session", Value::Nil),
+            RefusedAttempt::Grant => ("grant", "session", Value::Nil),
             RefusedAttempt::OpenMemex => ("open-memex", "session", Value::Nil),
             RefusedAttempt::Recall => ("recall", "session", Value::Nil),
             RefusedAttempt::Say(kind) => ("say", "type", Value::keyword(kind_word(kind))),

@@ -5,6 +5,7 @@
 
 use crate::engine::queries::context_query::inform;
 use crate::engine::queries::facts;
+use crate::engine::queries::grant_query::{self, GrantQuery};
 use crate::engine::queries::memex_choice::open_memex;
 use crate::engine::queries::policy_install::install_policies;
 use bridle_history::record_source::kind_of;
@@ -66,6 +67,8 @@ pub(crate) enum DaemonQuery {
     Approve(ApprovalName, ApprovalReply),
     /// Read the policies again and let them hold.
     InstallPolicy,
+    /// Request about grants.
+    Grant(GrantQuery),
     /// Take a folder of Org files up, by its path.
     OpenMemex(String),
     /// Question about the context.
@@ -77,6 +80,14 @@ pub(crate) enum DaemonQuery {
 pub(crate) struct ApprovalName {
     session: Option<SessionId>,
     effect: u64,
+}
+
+impl ApprovalName {
+    /// Returns the name in full; `own` is the session of a number that stands alone.
+    pub(super) fn in_full(&self, own: Option<&SessionId>) -> Option<Box<str>> {
+        let session = self.session.as_ref().or(own)?;
+        Some(request_id(session, self.effect).into())
+    }
 }
 
 /// A yes or a no.
@@ -99,6 +110,9 @@ impl DaemonQuery {
             return Some(asked.map(DaemonQuery::Context));
         }
         let action = payload.get("action").filter(|_| target.as_str() == SYSTEM)?;
+        if let Some(asked) = GrantQuery::of(action, payload) {
+            return Some(asked.map(DaemonQuery::Grant));
+        }
         let says = |name| action.is_keyword(name);
         if says("sessions") {
             Some(Ok(DaemonQuery::Sessions))
@@ -135,7 +149,7 @@ impl DaemonQuery {
 }
 
 impl ApprovalName {
-    fn of(payload: &Value) -> Result<ApprovalName, EngineError> {
+    pub(super) fn of(payload: &Value) -> Result<ApprovalName, EngineError> {
         let value = payload.get("approval");
         if let Some(effect) = value.and_then(Value::as_i64) {
             let effect =
@@ -154,6 +168,21 @@ impl ApprovalName {
 }
 
 impl ApprovalReply {
+    /// Makes a yes to exactly this.
+    pub(super) fn allow(hash: Option<ActionHash>) -> ApprovalReply {
+        ApprovalReply { answer: ApprovalChoice::Allow, hash, always: None }
+    }
+
+    /// Reads the hash of what was seen.
+    ///
+    /// # Errors
+    /// When it is no hash.
+    pub(super) fn hash_of(payload: &Value) -> Result<Option<ActionHash>, EngineError> {
+        let Some(hash) = payload.get("hash") else { return Ok(None) };
+        let hash = hash.as_str().and_then(ActionHash::parse);
+        hash.map(Some).ok_or_else(|| EngineError::invalid("hash", "expected 64 hex digits"))
+    }
+
     /// Reads an answer from a payload.
     ///
     /// # Errors
@@ -166,13 +195,7 @@ impl ApprovalReply {
             (_, true) => ApprovalChoice::Deny,
             _ => return Err(EngineError::invalid("verdict", NO_VERDICT)),
         };
-        let hash = match payload.get("hash") {
-            None => None,
-            Some(hash) => {
-                let hash = hash.as_str().and_then(ActionHash::parse);
-                Some(hash.ok_or_else(|| EngineError::invalid("hash", "expected 64 hex digits"))?)
-            }
-        };
+        let hash = ApprovalReply::hash_of(payload)?;
         Ok(ApprovalReply { answer, hash, always: payload.get("always").and_then(Value::as_i64) })
     }
 
@@ -219,6 +242,8 @@ pub(crate) async fn ask_daemon(
             let hash = Value::str(hash.to_string());
             Ok(success("install-policy", [("hash", hash)]))
         }
+        DaemonQuery::Grant(_) if !who.is_owner() => Err(hub.forbid(&who, RefusedAttempt::Grant)),
+        DaemonQuery::Grant(asked) => grant_query::answer(&hub, &who, asked, own).await,
         DaemonQuery::OpenMemex(_) if !who.is_owner() => {
             Err(hub.forbid(&who, RefusedAttempt::OpenMemex))
         }
@@ -311,7 +336,7 @@ async fn approval(
 }
 
 /// Takes an answer to its session, and brings back what became of it.
-async fn approve(
+pub(super) async fn approve(
     hub: &Arc<Hub>,
     who: &Principal,
     named: ApprovalName,
@@ -365,7 +390,7 @@ fn shown(
     let question = &asking.question;
     let intent = &question.intent;
     let may_answer = hub.home.may_answer(who, question, &session.id, &session.owner);
-    vec![
+    let mut shown = vec![
         ("approval", Value::str(request_id(&session.id, effect))),
         ("session", Value::str(session.id.as_str())),
         ("question", Value::str(&*question.text)),
@@ -377,7 +402,11 @@ fn shown(
         ("asked", Value::int(asking.event.at)),
         ("deadline", Value::int(question.expires.0)),
         ("may-answer", Value::bool(may_answer)),
-    ]
+    ];
+    if may_answer && who.is_owner() {
+        shown.push(("scopes", grant_query::scopes(question.grant_scopes())));
+    }
+    shown
 }
 
 /// Returns the latest words about an approved act, if they are recent.
@@ -426,7 +455,7 @@ fn payload_of(event: &StreamEvent) -> Option<Value> {
     session_fold::parse(event.body.as_deref()?)?.get("payload").cloned()
 }
 
-fn success<'k>(action: &str, rest: impl IntoIterator<Item = (&'k str, Value)>) -> Value {
+pub(super) fn success<'k>(action: &str, rest: impl IntoIterator<Item = (&'k str, Value)>) -> Value {
     let head = [("status", Value::keyword("success")), ("action", Value::keyword(action))];
     Value::plist(head.into_iter().chain(rest))
 }

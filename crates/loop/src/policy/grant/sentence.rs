@@ -12,13 +12,16 @@ impl GrantTerms {
     /// Says what it permits, in one sentence.
     pub fn sentence(&self) -> String {
         format!(
-            "Until {}, in sessions of {:?}, this is done without asking: {}{}{}.",
+            "Until {}, in sessions of {:?}, this is done without asking: {}.",
             moment(self.until),
             self.owner,
-            self.what(),
-            self.place(),
-            self.destination()
+            self.outline(),
         )
+    }
+
+    /// Says what it permits, without the time and the owner.
+    pub fn outline(&self) -> String {
+        format!("{}{}{}", self.what(), self.place(), self.destination())
     }
 
     fn what(&self) -> String {
