@@ -127,17 +127,7 @@ impl SystemRequest {
                 pairs.extend(hash.as_deref().map(|hash| ("hash", Value::str(hash))));
                 Value::plist(pairs)
             }
-            SystemRequest::Grant { approval, scope, span, hash, is_preview } => {
-                let mut pairs = vec![
-                    ("action", Value::keyword("grant")),
-                    ("approval", Value::str(approval.as_str())),
-                    ("for", Value::str(span.as_str())),
-                ];
-                pairs.extend(scope.map(|scope| ("scope", Value::keyword(scope))));
-                pairs.extend(hash.as_deref().map(|hash| ("hash", Value::str(hash))));
-                pairs.extend(is_preview.then(|| ("preview", Value::bool(true))));
-                Value::plist(pairs)
-            }
+            SystemRequest::Grant { .. } => self.grant(),
             SystemRequest::Grants => Value::plist([("action", Value::keyword("grants"))]),
             SystemRequest::RevokeGrant(id) => about("revoke-grant", "grant", id),
             SystemRequest::Sessions => Value::plist([("action", Value::keyword("sessions"))]),
@@ -162,6 +152,24 @@ impl SystemRequest {
                 Value::plist(pairs)
             }
         }
+    }
+}
+
+impl SystemRequest {
+    /// The payload of a request for a grant.
+    fn grant(&self) -> Value {
+        let SystemRequest::Grant { approval, scope, span, hash, is_preview } = self else {
+            return Value::Nil;
+        };
+        let mut pairs = vec![
+            ("action", Value::keyword("grant")),
+            ("approval", Value::str(approval.as_str())),
+            ("for", Value::str(span.as_str())),
+        ];
+        pairs.extend(scope.map(|scope| ("scope", Value::keyword(scope))));
+        pairs.extend(hash.as_deref().map(|hash| ("hash", Value::str(hash))));
+        pairs.extend(is_preview.then(|| ("preview", Value::bool(true))));
+        Value::plist(pairs)
     }
 }
 

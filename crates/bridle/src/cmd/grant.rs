@@ -43,7 +43,7 @@ pub(super) struct GrantWish<'w> {
 
 /// A grant that is not made yet.
 pub(super) struct PlannedGrant {
-    /// What it would allow, as a daemon tells it.
+    /// Offer of the grant, as a daemon tells it.
     told: Value,
     /// The change of the local file; `None` when the daemon makes it.
     patch: Option<PolicyPatch>,
@@ -182,7 +182,7 @@ fn not_granted(answer: &ErrorAnswer) -> CommandFailure {
     }
 }
 
-/// Why the local record and file give no grant, and what to do.
+/// Reason for no grant from the local record and file, with a hint.
 pub(super) fn failure(error: &GrantError) -> CommandFailure {
     let (exit, hint) = match error {
         GrantError::History(source) => return super::record::failure(source),

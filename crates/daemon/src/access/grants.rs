@@ -102,7 +102,7 @@ pub enum GrantError {
     /// A name in it cannot be written on one line.
     #[error("this action cannot be expressed as a grant")]
     Inexpressible,
-    /// It cannot be described to the policies.
+    /// Action that cannot be described to the policies.
     #[error("this action cannot be judged: {0}")]
     Unjudged(String),
     /// The file of policies cannot be used.

@@ -35,7 +35,7 @@ const NO_SCOPE: &str = "expected a scope, such as `:file`; the question has thos
 /// Request about grants.
 #[derive(Debug)]
 pub(crate) enum GrantQuery {
-    /// What each scope would allow, tried on the past.
+    /// Offer of each scope, tried on the past.
     Preview(GrantWish),
     /// A yes, and a grant.
     Make(GrantWish, Option<ActionHash>),
