@@ -40,11 +40,11 @@ pub struct AgendaRequest {
 /// Relation of an entry to the day that it stands under.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AgendaStanding {
-    /// It is of that day.
+    /// The date is of that day.
     OnDay,
-    /// It was of an earlier day, so many days ago, and is not done.
+    /// The date was so many days ago, and the heading is not done.
     Overdue(i64),
-    /// It is due in so many days.
+    /// The deadline is in so many days.
     Upcoming(i64),
 }
 

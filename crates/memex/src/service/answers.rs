@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 
 use crate::search::focus::ShownAmount;
 use crate::{
-    AgendaEntry, AgendaPage, AgendaRequest, AgendaStanding, FocusView, IndexCompleteness, MemexCatalog, MemexObject, ObjectKind, OutlinePage,
-    OutlineRequest, PrivateAccess, QueryHit, QueryMode, QueryPage, SearchText, WallMinute, resolve,
+    AgendaEntry, AgendaPage, AgendaRequest, AgendaStanding, FocusView, IndexCompleteness,
+    MemexCatalog, MemexObject, ObjectKind, OutlinePage, OutlineRequest, PrivateAccess, QueryHit,
+    QueryMode, QueryPage, SearchText, WallMinute, resolve,
 };
 use bridle_record::StoreError;
 use bridle_sexp::Value;
@@ -345,9 +346,11 @@ fn page(
     pairs.extend(page.ranked.map(|ranked| ("ranked", size(ranked))));
     if let QueryMode::Question { .. } = mode {
         pairs.push(("mode", Value::keyword("question")));
-        pairs.extend(page.dates.as_ref().map(|dates| {
-            ("dates", Value::list([day(dates.from), day(dates.to)]))
-        }));
+        pairs.extend(
+            page.dates
+                .as_ref()
+                .map(|dates| ("dates", Value::list([day(dates.from), day(dates.to)]))),
+        );
     }
     success("query", pairs)
 }

@@ -2,8 +2,8 @@
 //! is not understood is refused with its key and what was expected.
 
 use crate::{
-    AgendaRequest, DateSpan, FocusRequest, MemexQuery, ObjectKind, ObjectReach, OutlineRequest, QueryCursor,
-    QueryMode, StampKind, WallMinute,
+    AgendaRequest, DateSpan, FocusRequest, MemexQuery, ObjectKind, ObjectReach, OutlineRequest,
+    QueryCursor, QueryMode, StampKind, WallMinute,
 };
 use bridle_sexp::Value;
 
@@ -25,7 +25,7 @@ pub enum MemexQuestion {
     Outline(OutlineRequest),
     /// View around a point.
     Focus(FocusRequest),
-    /// What is planned on days; the span and the present where they are said.
+    /// Plans of days; the span and the present where they are said.
     Agenda(AgendaDays),
     /// One object with its text.
     Object(String),

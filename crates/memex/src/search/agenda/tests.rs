@@ -3,9 +3,7 @@
 use std::sync::Arc;
 
 use super::{AgendaRequest, AgendaStanding, MAX_AGENDA_DAYS};
-use crate::{
-    MemexCatalog, MemexFolder, PrivateAccess, ReadRules, StampKind, WallMinute, survey,
-};
+use crate::{MemexCatalog, MemexFolder, PrivateAccess, ReadRules, StampKind, WallMinute, survey};
 
 fn moment(text: &str) -> WallMinute {
     WallMinute::parse(text).expect(text)
@@ -49,7 +47,11 @@ fn lines(org: &str, from: &str, to: &str, now: &str, access: PrivateAccess) -> V
 /// Checks the agenda of a week from Monday the 16th, on Thursday the 19th of November 2026.
 fn check(org: &str, expected: &[&str]) {
     let owner = PrivateAccess::Owner;
-    assert_eq!(lines(org, "2026-11-16", "2026-11-22", "2026-11-19 10:00", owner), expected, "{org}");
+    assert_eq!(
+        lines(org, "2026-11-16", "2026-11-22", "2026-11-19 10:00", owner),
+        expected,
+        "{org}"
+    );
 }
 
 #[test]
