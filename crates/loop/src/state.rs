@@ -269,7 +269,7 @@ pub(crate) enum StageClosing {
     /// Nothing waits there.
     #[default]
     Clear,
-    /// Something may wait there, and nobody was asked about it.
+    /// Changes may wait there, and nobody was asked about them.
     Due,
     /// The host is asked what waits there.
     Asked,

@@ -38,7 +38,7 @@ pub struct ExecRequest {
     pub facts: EffectFacts,
 }
 
-/// What is run.
+/// Command of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ExecCommand {
     /// The program and its arguments, without a shell around them.
