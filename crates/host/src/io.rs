@@ -38,7 +38,7 @@ pub enum ThoughtChannel {
 pub enum ActChannel {
     /// Output of what runs.
     Output,
-    /// How far it is.
+    /// Distance to the end.
     Progress,
 }
 
@@ -58,19 +58,19 @@ impl ThoughtIo {
         Self { cancel, deadline: None, show, blocking }
     }
 
-    /// The same, with pieces given to `show`.
+    /// Has pieces given to `show`.
     #[must_use]
     pub fn showing(self, show: impl Fn(ThoughtChannel, &str) + Send + Sync + 'static) -> Self {
         Self { show: Arc::new(show), ..self }
     }
 
-    /// The same, with a time when it is over.
+    /// Sets the time when it is over.
     #[must_use]
     pub fn until(self, deadline: Option<Instant>) -> Self {
         Self { deadline, ..self }
     }
 
-    /// The same, with these threads for calls that block.
+    /// Sets the threads for calls that block.
     #[must_use]
     pub fn on(self, blocking: BlockingPool) -> Self {
         Self { blocking, ..self }
@@ -168,31 +168,31 @@ impl ActIo {
         }
     }
 
-    /// The same, ended by this flag.
+    /// Sets the flag that ends it.
     #[must_use]
     pub fn ended_by(self, cancel: CancelFlag) -> Self {
         Self { cancel, ..self }
     }
 
-    /// The same, with pieces given to `show`.
+    /// Has pieces given to `show`.
     #[must_use]
     pub fn showing(self, show: impl Fn(ActChannel, &str) + Send + Sync + 'static) -> Self {
         Self { show: Arc::new(show), ..self }
     }
 
-    /// The same, with notes given to `note`.
+    /// Has notes given to `note`.
     #[must_use]
     pub fn noting(self, note: impl Fn(&str) + Send + Sync + 'static) -> Self {
         Self { note: Arc::new(note), ..self }
     }
 
-    /// The same, with a time when it is over.
+    /// Sets the time when it is over.
     #[must_use]
     pub fn until(self, deadline: Option<Instant>) -> Self {
         Self { deadline, ..self }
     }
 
-    /// The same, with these threads for calls that block.
+    /// Sets the threads for calls that block.
     #[must_use]
     pub fn on(self, blocking: BlockingPool) -> Self {
         Self { blocking, ..self }
