@@ -9,6 +9,7 @@ pub(crate) mod guard;
 pub(crate) mod jail;
 pub(crate) mod lisp;
 pub(crate) mod memory;
+pub(crate) mod notes;
 pub(crate) mod org;
 pub(crate) mod recall;
 pub(crate) mod record;
@@ -77,6 +78,48 @@ pub(crate) enum BridleCommand {
         after_help = "Examples:\n  bridle health\n  bridle health --wait 10 --addr 127.0.0.1:9105"
     )]
     Health(HealthArgs),
+    /// Show what goes on: daemon, sessions, open questions, memory, jail
+    #[command(
+        after_help = "Exit 69 if no daemon answers, 1 if it is not healthy. --watch shows it again whenever something \
+        changed; Ctrl-C ends it.\n\n\
+        Examples:\n  \
+        bridle status\n  \
+        bridle status --json"
+    )]
+    Status(notes::OverviewArgs),
+    /// Keep a note: a heading in the inbox of your Org folder
+    #[command(
+        after_help = "The first line is the title, the rest the text below it. The daemon writes it, so every note has a \
+        version and `bridle undo` takes it back; when no daemon runs, one is started. A template is a heading of \
+        `templates.org` in your Org folder: its text, or the source block in it, with %? for the title, %i for \
+        the rest, %t %T %u %U for the time; its properties FILE and HEADING say where the note goes.\n\n\
+        Examples:\n  \
+        bridle capture Buy a ladder\n  \
+        date | bridle capture -\n  \
+        bridle capture --file garden.org --dry-run Water the beds"
+    )]
+    Capture(notes::CaptureArgs),
+    /// List what is planned, overdue or due soon, day by day
+    #[command(
+        after_help = "Headings with SCHEDULED, DEADLINE or an active timestamp, repeats included; what is done or \
+        archived is left out. Works with or without a running daemon.\n\n\
+        Examples:\n  \
+        bridle agenda\n  \
+        bridle agenda --week\n  \
+        bridle agenda --from 2026-11-15 --to +30 --json"
+    )]
+    Agenda(notes::AgendaArgs),
+    /// Search your notes: words, or a whole question
+    #[command(
+        after_help = "Five words or more, or a question mark, are a question: what has most of its rarest words comes first. \
+        Fewer are words that must all be there; also \"a phrase\", a prefix* and, after `--`, an -excluded word. \
+        The answer says which of the two it was. Works with or without a running daemon.\n\n\
+        Examples:\n  \
+        bridle search roof\n  \
+        bridle search --why 'where does the roof leak?'\n  \
+        bridle search --words --limit 3 --json roof"
+    )]
+    Search(notes::SearchArgs),
     /// Send a prompt to your daemon, or to any OpenHarness Engine, and carry out the answer
     #[command(
         after_help = "Connects to your own daemon over its Unix socket, as you. Prints messages on stdout as they arrive \

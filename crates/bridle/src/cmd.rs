@@ -1,8 +1,10 @@
 //! The commands, one file for each family; here are the dispatch and what they share.
 
 mod acp;
+mod agenda;
 mod approve;
 mod ask;
+mod capture;
 mod config;
 mod confirm;
 mod conform;
@@ -11,6 +13,7 @@ mod init;
 pub(crate) mod jail;
 mod launch;
 mod lisp;
+mod memex_source;
 mod memory;
 mod org;
 mod output;
@@ -20,7 +23,9 @@ mod policy;
 mod recall;
 mod record;
 mod schedules;
+mod search;
 mod session;
+mod status;
 mod talk;
 mod text;
 mod token;
@@ -42,7 +47,11 @@ pub(crate) fn run(command: BridleCommand) -> Result<BridleExit, CommandFailure> 
     match command {
         BridleCommand::Up(given) => up::run(&given),
         BridleCommand::Health(args) => talk::health(args),
+        BridleCommand::Status(args) => status::run(args),
         BridleCommand::Ask(args) => ask::run(args),
+        BridleCommand::Capture(args) => capture::run(args),
+        BridleCommand::Agenda(args) => agenda::run(args),
+        BridleCommand::Search(args) => search::run(args),
         BridleCommand::Acp(args) => acp::run(args),
         BridleCommand::Send(args) => talk::send(args),
         BridleCommand::Log(args) => record::log(args),

@@ -369,7 +369,7 @@ pub struct EngineLimits {
     pub loaded: usize,
     /// Events read from the record at once for a shell that is behind.
     pub page: usize,
-    /// Thoughts and acts that run at once; further ones wait.
+    /// Blocking calls of thoughts and acts that run at once; further ones wait.
     pub workers: usize,
     /// Reads of the record that run at once; further ones wait.
     pub readers: usize,
@@ -407,7 +407,7 @@ impl Default for EngineLimits {
             // A state with a full history is some 100 kB.
             loaded: 256,
             page: 512,
-            workers: 16,
+            workers: 64,
             readers: 4,
             // Whoever is asked in the evening answers in the morning.
             approval: Duration::from_secs(24 * 60 * 60),

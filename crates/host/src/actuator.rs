@@ -12,19 +12,24 @@ mod tally;
 #[cfg(feature = "faults")]
 use std::path::PathBuf;
 
-use bridle_loop::{
-    ActuatorLocation, ActuatorRef, EffectId, KeywordName, Order, Outcome, ReflexAdvice, SessionId,
-    TurnId,
-};
+use bridle_loop::{ActuatorLocation, ActuatorRef, KeywordName, Order, Outcome, ReflexAdvice};
 use bridle_sexp::Value;
+
+use crate::io::{ActIo, HostFuture};
 
 /// Carries out orders to one target.
 pub trait Actuator: Send + Sync {
     /// Names of its actions. An actuator without any is not offered to sessions.
     fn actions(&self) -> &'static [&'static str];
 
-    /// Carries an order out. Blocks.
-    fn act(&self, order: &Order, context: &mut ActContext<'_>) -> Outcome;
+    /// Carries an order out. What blocks runs by [`ActIo::run_blocking`]; when `io` is canceled, it stops
+    /// what it has begun and says what had happened.
+    fn act<'a>(&'a self, order: &'a Order, io: &'a ActIo) -> HostFuture<'a, Outcome>;
+
+    /// Whether it looks at proposals before they are judged: see `prepare`.
+    fn prepares(&self) -> bool {
+        false
+    }
 
     /// The payload to judge in the place of one that somebody proposes: with facts that the policies and
     /// the answerer of a question need. `readers` can see them, whatever is decided, so nothing is
@@ -66,24 +71,6 @@ pub enum CrashOutcome {
     NotDone,
     /// Unknown to the actuator.
     Unknown,
-}
-
-/// Circumstances of an order, for the actuator that carries it out.
-pub struct ActContext<'a> {
-    /// The session that gave the order.
-    pub session: &'a SessionId,
-    /// Number of the effect in the session; never the same for two orders.
-    pub effect: EffectId,
-    /// The turn in which it was ordered.
-    pub turn: TurnId,
-    /// The number of the record that has the order; 0 if that is not known.
-    pub record: u64,
-    /// The principal that asked for it.
-    pub principal: &'a str,
-    /// Present time, in milliseconds since 1970.
-    pub at: i64,
-    /// Takes the notes of `log`: the daemon writes them where it writes its own.
-    pub note: &'a mut dyn FnMut(&str),
 }
 
 /// The actuators of one host.
@@ -131,18 +118,15 @@ impl ActuatorRegistry {
     }
 
     /// Carries an order out.
-    pub(crate) fn act(&self, order: &Order, context: &mut ActContext<'_>) -> Outcome {
-        match self.0.iter().find(|(name, _)| name == order.target()) {
-            Some((_, act)) => act.act(order, context),
-            None => {
-                let names: Vec<String> =
-                    self.0.iter().map(|(name, _)| format!("`{name}`")).collect();
-                let (target, names) = (order.target(), names.join(", "));
-                Outcome::Failed(
-                    format!("no actuator `{target}` in the host, expected one of {names}").into(),
-                )
-            }
+    pub(crate) async fn act(&self, order: &Order, io: &ActIo) -> Outcome {
+        let known = self.0.iter().find(|(name, _)| name == order.target());
+        if let Some((_, actuator)) = known {
+            return actuator.act(order, io).await;
         }
+        let names: Vec<String> = self.0.iter().map(|(name, _)| format!("`{name}`")).collect();
+        let (target, names) = (order.target(), names.join(", "));
+        let text = format!("no actuator `{target}` in the host, expected one of {names}");
+        Outcome::Failed(text.into())
     }
 }
 

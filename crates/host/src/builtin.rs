@@ -11,9 +11,9 @@ use bridle_sexp::Value;
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use crate::cancel::CancelFlag;
 use crate::facts::{DaemonFacts, SessionList, SessionVisibility, StatusFact};
-use crate::thinker::{TextDelta, Thinker};
+use crate::io::{HostFuture, ThoughtIo};
+use crate::thinker::Thinker;
 
 /// Sessions in one answer: a screen. The rest is counted.
 const MAX_SESSIONS_SHOWN: usize = 20;
@@ -110,14 +110,13 @@ impl Thinker for BuiltinThinker {
         advice(text)
     }
 
-    fn think(
-        &self,
-        _: &ThinkerPrompt,
-        _: &mut dyn FnMut(TextDelta),
-        _: &CancelFlag,
-    ) -> Result<Draft, ThinkerFault> {
+    fn think<'a>(
+        &'a self,
+        _: &'a ThinkerPrompt,
+        _: &'a ThoughtIo,
+    ) -> HostFuture<'a, Result<Draft, ThinkerFault>> {
         // All that it has to say was said at once.
-        Ok(Draft::default())
+        Box::pin(async { Ok(Draft::default()) })
     }
 
     fn answers_prose(&self) -> bool {

@@ -1,20 +1,15 @@
-//! The word to stop, given from one thread and heard at once by another that waits.
+//! The word to stop, given by one task and heard at once by another that waits.
 //!
-//! Held by whoever starts a draft (to stop it) and by the thinker (to notice). Not a timeout: the
-//! caller decides when.
+//! Held by whoever starts a thought or an act (to stop it) and by whoever does it (to notice). Not a
+//! timeout: the caller decides when.
 
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
-/// A flag that a waiting thread wakes up from. Clones are the same flag.
-#[derive(Debug, Clone, Default)]
-pub struct CancelFlag(Arc<CancelState>);
+use tokio_util::sync::CancellationToken;
 
-#[derive(Debug, Default)]
-struct CancelState {
-    canceled: Mutex<bool>,
-    changed: Condvar,
-}
+/// A flag that can be awaited. Clones are the same flag.
+#[derive(Debug, Clone, Default)]
+pub struct CancelFlag(CancellationToken);
 
 impl CancelFlag {
     /// A flag that is not set.
@@ -24,21 +19,29 @@ impl CancelFlag {
 
     /// Sets it, for good, and wakes everybody who waits.
     pub fn cancel(&self) {
-        *self.0.canceled.lock().unwrap_or_else(PoisonError::into_inner) = true;
-        self.0.changed.notify_all();
+        self.0.cancel();
     }
 
     /// Whether it is set.
     pub fn is_canceled(&self) -> bool {
-        *self.0.canceled.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.is_cancelled()
+    }
+
+    /// Waits until it is set.
+    pub async fn cancelled(&self) {
+        self.0.cancelled().await;
     }
 
     /// Waits for `time`, or until it is set; whether it is.
-    pub fn wait(&self, time: Duration) -> bool {
-        let guard = self.0.canceled.lock().unwrap_or_else(PoisonError::into_inner);
-        let waited = self.0.changed.wait_timeout_while(guard, time, |canceled| !*canceled);
-        let (guard, _) = waited.unwrap_or_else(PoisonError::into_inner);
-        *guard
+    pub async fn wait(&self, time: Duration) -> bool {
+        if time.is_zero() || self.is_canceled() {
+            return self.is_canceled();
+        }
+        tokio::select! {
+            biased;
+            () = self.0.cancelled() => true,
+            () = tokio::time::sleep(time) => false,
+        }
     }
 }
 

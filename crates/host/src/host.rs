@@ -1,7 +1,7 @@
 //! One host: its thinker and its actuators, called by the daemon.
 //!
-//! [`Host::consult`] is called while a session waits; [`Host::think`] and [`Host::act`] block and
-//! are called on worker threads. A host keeps nothing that a session depends on: what it answers is
+//! [`Host::consult`] is called while a session waits; [`Host::think`] and [`Host::act`] take as long
+//! as they take, beside it. A host keeps nothing that a session depends on: what it answers is
 //! recorded by the daemon, and replay never asks it.
 
 #[cfg(feature = "faults")]
@@ -14,14 +14,14 @@ use bridle_loop::{
 };
 use bridle_sexp::Value;
 
-use crate::actuator::{ActContext, Actuator, ActuatorRegistry, CrashOutcome, Readership};
+use crate::actuator::{Actuator, ActuatorRegistry, CrashOutcome, Readership};
 use crate::builtin::BuiltinThinker;
-use crate::cancel::CancelFlag;
 use crate::error::HostError;
 use crate::facts::DaemonFacts;
+use crate::io::{ActIo, ThoughtIo};
 use crate::script::ScriptedThinker;
 use crate::stranger_input::{self, StrangerSpelling};
-use crate::thinker::{TextDelta, Thinker, ThinkerChoice};
+use crate::thinker::{Thinker, ThinkerChoice};
 
 /// The thinker and the actuators of one daemon.
 pub struct Host {
@@ -91,18 +91,17 @@ impl Host {
         stranger_input::answer(payload, spelling)
     }
 
-    /// A draft, after as long as it takes. `stream` is given pieces of the answer as they come;
-    /// `cancel` ends the wait.
+    /// A draft, after as long as it takes. `io` is given pieces of the answer as they come, and ends
+    /// the wait.
     ///
     /// # Errors
     /// The thinker failed, or was canceled.
-    pub fn think(
+    pub async fn think(
         &self,
         prompt: &ThinkerPrompt,
-        stream: &mut dyn FnMut(TextDelta),
-        cancel: &CancelFlag,
+        io: &ThoughtIo,
     ) -> Result<Draft, ThinkerFault> {
-        self.thinker.think(prompt, stream, cancel)
+        self.thinker.think(prompt, io).await
     }
 
     /// The actuators that live here.
@@ -141,7 +140,13 @@ impl Host {
     }
 
     /// Carries out an order for one of [`Host::actuators`].
-    pub fn act(&self, order: &Order, around: &mut ActContext<'_>) -> Outcome {
-        self.registry.act(order, around)
+    pub async fn act(&self, order: &Order, io: &ActIo) -> Outcome {
+        self.registry.act(order, io).await
+    }
+
+    /// Whether a proposal is for an actuator that looks at it before it is judged.
+    pub fn prepares(&self, proposals: &[Proposal]) -> bool {
+        let target = |proposal: &Proposal| self.registry.find(proposal.target.as_ref()?);
+        proposals.iter().filter_map(target).any(Actuator::prepares)
     }
 }

@@ -1,8 +1,8 @@
 //! Every effect on the outside: thinkers, which propose, and actuators, which carry out orders.
 //!
 //! The daemon makes one [`Host`] and asks it; a host knows the loop's words and never the wire.
-//! Threads may block here, so nothing here runs on the daemon's own tasks, except
-//! [`Host::consult`], which is quick.
+//! [`Host::think`] and [`Host::act`] are futures, hundreds of them at once; what blocks runs on threads of
+//! a [`BlockingPool`]. [`Host::consult`] is quick.
 //!
 //! In reading order:
 //! - `host`: calls of the daemon
@@ -12,7 +12,9 @@
 //! - `stranger_input`: the same words from peers that nobody knows
 //! - `script`: the thinker that answers from rules in a file
 //! - `actuator`: the trait [`Actuator`], the registry, and the actuators of every host
-//! - `cancel`: the flag that ends a thought
+//! - `io`: handles of thoughts and acts under way
+//! - `cancel`: the flag that ends them
+//! - `blocking`: threads for what blocks
 //! - [`policy_load`]: policies, loaded on a stack of their own
 //! - `error`: reasons why there is no host
 
@@ -28,13 +30,17 @@ mod stranger_input;
 
 mod actuator;
 
+mod blocking;
 mod cancel;
 mod error;
+mod io;
 pub mod policy_load;
 
-pub use actuator::{ActContext, Actuator, CrashOutcome, Readership};
+pub use actuator::{Actuator, CrashOutcome, Readership};
+pub use blocking::{BlockingCallError, BlockingPool};
 pub use cancel::CancelFlag;
 pub use error::HostError;
 pub use facts::{DaemonFacts, SessionFact, SessionList, SessionVisibility, StatusFact};
 pub use host::Host;
-pub use thinker::{TextDelta, Thinker, ThinkerChoice};
+pub use io::{ActChannel, ActContext, ActIo, HostFuture, ThoughtChannel, ThoughtIo};
+pub use thinker::{Thinker, ThinkerChoice};

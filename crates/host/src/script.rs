@@ -22,15 +22,18 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use crate::builtin::{self, BuiltinInput, CommandSpelling, ProseAnswerer};
-use crate::cancel::CancelFlag;
 use crate::error::HostError;
 use crate::facts::DaemonFacts;
-use crate::thinker::{TextDelta, Thinker};
+use crate::io::{HostFuture, ThoughtChannel, ThoughtIo};
+use crate::thinker::Thinker;
 use pattern::{PatternCapture, fits, text_fits};
 use template::{TemplateError, TemplateFiller};
 
 /// Uses of `:once` rules that are remembered, over all sessions; the oldest are forgotten first.
 pub(crate) const MAX_USED_RULES: usize = 16_384;
+
+/// Rules that are tried before other tasks have their turn: some milliseconds over the longest text.
+const RULES_AT_ONCE: usize = 16;
 
 /// Sensors that carry what a person has written.
 const PROSE_SENSORS: [&str; 3] = ["user-prompt", "user-input", "chat-message"];
@@ -66,21 +69,22 @@ impl Thinker for ScriptedThinker {
         }
     }
 
-    fn think(
-        &self,
-        prompt: &ThinkerPrompt,
-        stream: &mut dyn FnMut(TextDelta),
-        cancel: &CancelFlag,
-    ) -> Result<Draft, ThinkerFault> {
-        let result = prompt.results.last().map(|deed| deed_value(deed));
-        let stimulus = ScriptStimulus {
-            session: &prompt.context.session,
-            payload: &prompt.context.signal.payload,
-            rejected: prompt.rejected.last().map(|rejection| &*rejection.reason),
-            result: result.as_ref(),
-            depth: prompt.depth,
-        };
-        self.draft(stimulus, stream, cancel)
+    fn think<'a>(
+        &'a self,
+        prompt: &'a ThinkerPrompt,
+        io: &'a ThoughtIo,
+    ) -> HostFuture<'a, Result<Draft, ThinkerFault>> {
+        Box::pin(async move {
+            let result = prompt.results.last().map(|deed| deed_value(deed));
+            let stimulus = ScriptStimulus {
+                session: &prompt.context.session,
+                payload: &prompt.context.signal.payload,
+                rejected: prompt.rejected.last().map(|rejection| &*rejection.reason),
+                result: result.as_ref(),
+                depth: prompt.depth,
+            };
+            self.draft(stimulus, io).await
+        })
     }
 
     fn answers_prose(&self) -> bool {
@@ -125,44 +129,50 @@ impl ScriptedThinker {
     ///
     /// # Errors
     /// The rule says so, there is no rule, the draft grows too long, or it is canceled.
-    pub(crate) fn draft(
+    pub(crate) async fn draft(
         &self,
         stimulus: ScriptStimulus<'_>,
-        stream: &mut dyn FnMut(TextDelta),
-        cancel: &CancelFlag,
+        io: &ThoughtIo,
     ) -> Result<Draft, ThinkerFault> {
-        let Some((rule, captures)) = self.choose(stimulus, cancel) else {
-            return if cancel.is_canceled() { Err(canceled()) } else { no_rule(stimulus) };
+        let Some((rule, captures)) = self.choose(stimulus, io).await else {
+            return if io.is_canceled() { Err(canceled()) } else { no_rule(stimulus) };
         };
         let filled = rule.fill(TemplateFiller::new(captures));
         let (pieces, ending) = filled.map_err(|reason| {
             fault(format!("rule at line {} of the script: {reason}", rule.line))
         })?;
-        if cancel.wait(rule.delay) {
+        if io.cancel().wait(rule.delay).await {
             return Err(canceled());
         }
         for (index, piece) in pieces.into_iter().enumerate() {
-            if index > 0 && cancel.wait(rule.pace) {
+            if index > 0 && io.cancel().wait(rule.pace).await {
                 return Err(canceled());
             }
-            stream(TextDelta { text: piece.into() });
+            io.show(ThoughtChannel::Text, &piece);
         }
         ending
     }
 
-    /// The rule to use. Listens between rules: a thousand of them over a long text take 0.3 s.
-    fn choose<'p>(
+    /// The rule to use. A thousand of them over a long text take 0.3 s: it listens between rules, and
+    /// lets others run.
+    async fn choose<'p>(
         &self,
         stimulus: ScriptStimulus<'p>,
-        cancel: &CancelFlag,
+        io: &ThoughtIo,
     ) -> Option<(&ScriptRule, Vec<PatternCapture<'p>>)> {
-        let rules = self.rules.iter().enumerate().take_while(|_| !cancel.is_canceled());
-        let mut fitting = rules.filter_map(|(index, rule)| {
-            let captures = rule.captures(stimulus)?;
-            let may = !rule.once || self.first_use(stimulus.session, index);
-            may.then_some((rule, captures))
-        });
-        fitting.next()
+        for (index, rule) in self.rules.iter().enumerate() {
+            if index % RULES_AT_ONCE == RULES_AT_ONCE - 1 {
+                tokio::task::yield_now().await;
+            }
+            if io.is_canceled() {
+                return None;
+            }
+            let Some(captures) = rule.captures(stimulus) else { continue };
+            if !rule.once || self.first_use(stimulus.session, index) {
+                return Some((rule, captures));
+            }
+        }
+        None
     }
 
     fn first_use(&self, session: &SessionId, rule: usize) -> bool {

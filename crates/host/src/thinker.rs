@@ -8,9 +8,9 @@ use std::str::FromStr;
 
 use bridle_loop::{Draft, ReflexAdvice, SignalContext, ThinkerFault, ThinkerPrompt};
 
-use crate::cancel::CancelFlag;
 use crate::error::HostError;
 use crate::facts::DaemonFacts;
+use crate::io::{HostFuture, ThoughtIo};
 
 /// Answers prompts with drafts.
 ///
@@ -19,17 +19,15 @@ pub trait Thinker: Send + Sync {
     /// Advice that needs no thought. Called while a session waits: looks up and prints, and nothing else.
     fn consult(&self, context: &SignalContext, facts: &dyn DaemonFacts) -> ReflexAdvice;
 
-    /// A draft, after as long as it takes. Blocks; called on worker threads. `stream` takes pieces of the
-    /// answer as they come, `cancel` ends the wait.
+    /// A draft, after as long as it takes. `io` takes pieces of the answer as they come, and ends the wait.
     ///
     /// # Errors
     /// The thinker failed, or was canceled.
-    fn think(
-        &self,
-        prompt: &ThinkerPrompt,
-        stream: &mut dyn FnMut(TextDelta),
-        cancel: &CancelFlag,
-    ) -> Result<Draft, ThinkerFault>;
+    fn think<'a>(
+        &'a self,
+        prompt: &'a ThinkerPrompt,
+        io: &'a ThoughtIo,
+    ) -> HostFuture<'a, Result<Draft, ThinkerFault>>;
 
     /// Whether it answers what a person writes. The daemon's own words need a slash then.
     fn answers_prose(&self) -> bool;
@@ -67,14 +65,6 @@ impl std::fmt::Display for ThinkerChoice {
             Self::Script(file) => write!(f, "script:{}", file.display()),
         }
     }
-}
-
-/// Piece of an answer in the making. Shown to shells at once, never recorded: the draft at the end has
-/// all of the text.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TextDelta {
-    /// Text behind that of the piece before.
-    pub text: Box<str>,
 }
 
 #[cfg(test)]

@@ -5,12 +5,12 @@
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bridle_host::{
-    ActContext, CancelFlag, DaemonFacts, Host, SessionList, SessionVisibility, StatusFact,
-    TextDelta, Thinker, ThinkerChoice,
+    ActContext, ActIo, CancelFlag, DaemonFacts, Host, HostFuture, SessionList, SessionVisibility,
+    StatusFact, Thinker, ThinkerChoice, ThoughtChannel, ThoughtIo,
 };
 use bridle_loop::{
     ActuatorLocation, ActuatorRef, ApprovalAnswer, ApprovalChoice, Draft, Effect, EffectId, Event,
@@ -133,8 +133,12 @@ impl Session {
                 Some(Event::Consulted { effect: id, advice: self.host.consult(&context) })
             }
             Effect::Think { id, prompt } => {
-                let mut stream = |delta: TextDelta| told.push(format!("~{}", delta.text));
-                let draft = self.host.think(&prompt, &mut stream, &CancelFlag::new());
+                let pieces = Arc::new(Mutex::new(Vec::new()));
+                let shown = Arc::clone(&pieces);
+                let show = move |_, text: &str| shown.lock().unwrap().push(format!("~{text}"));
+                let io = ThoughtIo::new(CancelFlag::new()).showing(show);
+                let draft = waited_for(self.host.think(&prompt, &io));
+                told.append(&mut pieces.lock().unwrap());
                 Some(Event::Drafted { effect: id, draft })
             }
             Effect::Act { id, order, .. } if order.place() == ActuatorLocation::Shell => {
@@ -178,19 +182,26 @@ fn act(
     told: &mut Vec<String>,
 ) -> Outcome {
     let session = SessionId::parse("s").unwrap();
-    let mut note = |text: &str| told.push(format!("note {text}"));
-    let mut around = ActContext {
-        session: &session,
+    let context = ActContext {
+        session,
         effect,
         turn: TurnId(1),
         record: 1,
-        principal: "uid:1",
+        principal: "uid:1".into(),
         at: 1,
-        note: &mut note,
     };
-    let outcome = host.act(order, &mut around);
+    let notes = Arc::new(Mutex::new(Vec::new()));
+    let noted = Arc::clone(&notes);
+    let note = move |text: &str| noted.lock().unwrap().push(format!("note {text}"));
+    let outcome = waited_for(host.act(order, &ActIo::new(context).noting(note)));
+    told.append(&mut notes.lock().unwrap());
     told.push(format!("{}: {outcome:?}", order.target()));
     outcome
+}
+
+fn waited_for<T>(future: impl Future<Output = T>) -> T {
+    let mut runtime = tokio::runtime::Builder::new_current_thread();
+    runtime.enable_time().build().unwrap().block_on(future)
 }
 
 fn host(thinker: &ThinkerChoice) -> Host {
@@ -369,17 +380,18 @@ impl Thinker for EchoThinker {
         ReflexAdvice { think: true, ..ReflexAdvice::default() }
     }
 
-    fn think(
-        &self,
-        prompt: &ThinkerPrompt,
-        stream: &mut dyn FnMut(TextDelta),
-        _: &CancelFlag,
-    ) -> Result<Draft, ThinkerFault> {
-        let text = prompt.context.signal.payload.get("text").cloned().unwrap_or(Value::Nil);
-        stream(TextDelta { text: text.as_str().unwrap_or_default().into() });
-        let payload = Value::plist([("action", Value::keyword("message")), ("text", text)]);
-        let proposal = Proposal::new(None, payload);
-        Ok(Draft::of_calls(vec![proposal]))
+    fn think<'a>(
+        &'a self,
+        prompt: &'a ThinkerPrompt,
+        io: &'a ThoughtIo,
+    ) -> HostFuture<'a, Result<Draft, ThinkerFault>> {
+        Box::pin(async move {
+            let text = prompt.context.signal.payload.get("text").cloned().unwrap_or(Value::Nil);
+            io.show(ThoughtChannel::Text, text.as_str().unwrap_or_default());
+            let payload = Value::plist([("action", Value::keyword("message")), ("text", text)]);
+            let proposal = Proposal::new(None, payload);
+            Ok(Draft::of_calls(vec![proposal]))
+        })
     }
 
     fn answers_prose(&self) -> bool {

@@ -12,12 +12,14 @@
 mod apply;
 mod journal;
 mod recover;
+mod review;
 
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 pub use recover::{RecoveredCommit, RecoveryVerdict};
+pub use review::CommittedChanges;
 
 use crate::change::{ChangeSet, PathConflict};
 use crate::error::JailError;
@@ -183,8 +185,8 @@ impl CommitJournal {
         self.apply(&prepared, at_point)
     }
 
-    /// Takes a commit back: every path must be as the commit left it. The undo is a commit, too, and
-    /// can be undone.
+    /// Takes a commit back, or some of its paths: each must be as the commit left it. The undo is a
+    /// commit, too, and can be undone.
     ///
     /// # Errors
     ///
@@ -192,12 +194,14 @@ impl CommitJournal {
     pub fn undo(
         &self,
         id: &CommitId,
+        only: &[PathBuf],
         at_point: &mut dyn FnMut(CommitPoint),
     ) -> Result<CommitOutcome, CommitError> {
         let folder = self.folder_of(id);
         let unusable =
             |reason: &str| CommitError::Unusable { id: id.0.clone(), reason: reason.into() };
-        let old = JournalRecord::read(&folder).map_err(|reason| unusable(&reason))?;
+        let mut old = JournalRecord::read(&folder).map_err(|reason| unusable(&reason))?;
+        old.keep_only(only).map_err(|reason| unusable(&reason))?;
         if !folder.join(journal::FINISHED).exists() {
             return Err(unusable("it was not finished"));
         }

@@ -32,8 +32,8 @@ pub use change::{
 };
 pub use child::run_helper;
 pub use commit::{
-    CommitError, CommitId, CommitJournal, CommitOutcome, CommitPoint, PreparedCommit,
-    RecoveredCommit, RecoveryVerdict,
+    CommitError, CommitId, CommitJournal, CommitOutcome, CommitPoint, CommittedChanges,
+    PreparedCommit, RecoveredCommit, RecoveryVerdict,
 };
 pub use error::JailError;
 pub use layer::{JailCapabilities, JailLayer, JailPromise, KernelFacts, PromiseState};
@@ -46,5 +46,5 @@ pub use sealed::{SealKey, SealedSecrets, SecretError, SecretValue};
 pub use secret_scan::{SecretFinding, SecretKind, find_secrets};
 pub use spawn::{Jail, JailEnd, JailOutcome, JailedChild, OutputPiece, OutputStream};
 pub use spec::{ChildStdin, JailCommand, JailSpec, NetworkGrant, ResourceLimits};
-pub use stage::{Stage, StageId, StageOptions};
+pub use stage::{Stage, StageId, StageOptions, read_plain_file};
 pub use tree::PathState;

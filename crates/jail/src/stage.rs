@@ -10,6 +10,8 @@
 //!           lock         held by the run that uses it
 //! ```
 
+mod view;
+
 use std::fs::{self, File};
 use std::io::{BufReader, BufWriter, Write as _};
 use std::os::unix::fs::DirBuilderExt as _;
@@ -24,6 +26,8 @@ use crate::change::{ChangeSet, compute};
 use crate::error::JailError;
 use crate::layer::JailLayer;
 use crate::tree::{self, EntryStamp, TreeStamps, path_text};
+
+pub use view::read_plain_file;
 
 /// Name of a stage: sixteen hex digits.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]

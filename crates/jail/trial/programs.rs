@@ -114,7 +114,7 @@ fn try_one(world: &World, name: &str, script: &str) -> Result<bool, String> {
         let more: Vec<_> = committed.keys().filter(|path| !shown.contains_key(*path)).collect();
         return Err(format!("shown is not what is on disk: {wrong:?}, not shown {more:?}"));
     }
-    journal.undo(&done.id, &mut |_| {}).map_err(|error| format!("undo: {error:?}"))?;
+    journal.undo(&done.id, &[], &mut |_| {}).map_err(|error| format!("undo: {error:?}"))?;
     let undone = essence(&project)?;
     if undone != before {
         let wrong: Vec<_> = undone
@@ -235,7 +235,7 @@ fn conflicts(world: &World) -> Result<(), String> {
     let set = stage.changes().map_err(text)?;
     let done = journal.commit(&set, &set.hash(), &mut |_| {}).map_err(text)?;
     fs::write(project.join("a.txt"), "since\n").map_err(text)?;
-    match journal.undo(&done.id, &mut |_| {}) {
+    match journal.undo(&done.id, &[], &mut |_| {}) {
         Err(CommitError::Conflicts(found))
             if found.len() == 1 && found[0].path == Path::new("a.txt") => {}
         other => return Err(format!("an undo over the user's work: {other:?}")),

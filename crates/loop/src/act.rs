@@ -30,7 +30,7 @@ use crate::plist_codec::{FieldSink, PlistBuilder};
 use crate::policy;
 use crate::state::{
     OutcomeListener, OutcomeReturn, PendingAct, PlannedSchedule, RunningTurn, SessionState,
-    TurnContinuation, TurnStage,
+    StageClosing, TurnContinuation, TurnStage,
 };
 use crate::think;
 use crate::thought::{self, CallEnd, CallSlot};
@@ -357,6 +357,9 @@ pub(crate) fn perform(
     out: &mut Effects,
 ) {
     count(state, &turn.signal.from.principal, &job.order);
+    if job.order.action().is_staged() {
+        turn.closing = StageClosing::Due;
+    }
     if let Some(text) = said(&job.order) {
         turn.said.push(text.into());
         for id in &job.also {

@@ -5,15 +5,26 @@
 //! follows from that: nobody proposes a risk.
 
 mod argument;
+mod effect_facts;
+mod exec;
+mod file;
+mod http;
 mod memory;
+mod stage;
 
 use bridle_sexp::Value;
 
-use self::argument::{forgettable, natural, path, present, text};
+use self::argument::{forgettable, natural, present, text};
+pub use self::effect_facts::{ChangeCounts, EffectFacts, MAX_TOLD};
+pub use self::exec::{ExecCommand, ExecRequest};
+pub use self::file::{FILE_ACTIONS, FileOperation, FileRequest};
+pub use self::http::{HTTP_ACTIONS, WebRequest};
 pub use self::memory::{
     ACTIONS, EDITS, EditOperation, MemoryEdit, OrgLocation, PREPARED, PlanningKeyword,
     PreparedEdit, UNDOS, UndoRequest, UndoTarget,
 };
+pub use self::stage::{STAGE_ACTIONS, StageOperation, StageRequest};
+use crate::event::ActuatorLocation;
 use crate::ids::{KeywordName, UnixMillis};
 use crate::plist_codec::{UnreadableValue, name};
 
@@ -76,25 +87,14 @@ pub enum Action {
         /// The name of the new session.
         name: Option<Box<str>>,
     },
-    /// Read a file.
-    Read {
-        /// Its path: absolute, without `.` and `..`.
-        path: Box<str>,
-    },
-    /// Write a file.
-    Write {
-        /// Its path: absolute, without `.` and `..`.
-        path: Box<str>,
-        /// Content of the file.
-        text: Box<str>,
-    },
-    /// Run a program, without a shell around it.
-    Exec {
-        /// The program and its arguments.
-        argv: Vec<Box<str>>,
-        /// Working directory: absolute, without `.` and `..`.
-        cwd: Option<Box<str>>,
-    },
+    /// Read or change a file.
+    File(Box<FileRequest>),
+    /// Run a program or a script.
+    Exec(Box<ExecRequest>),
+    /// Send a request to a host of the web.
+    Http(Box<WebRequest>),
+    /// Commit or drop what waits on a stage.
+    Stage(Box<StageRequest>),
     /// Talk to a host on the network.
     Net {
         /// Its name or address, in lower case.
@@ -168,6 +168,8 @@ pub enum TouchedResource {
     Counter,
     /// A session of its own.
     Sessions,
+    /// Changes that wait, and nothing else.
+    Stage,
     /// The user's text.
     Text,
     /// Files.
@@ -247,12 +249,8 @@ impl Action {
                 record: natural(payload, "fork", "record")?,
                 name: payload.get("name").and_then(Value::as_str).map(Into::into),
             },
-            "read" => Self::Read { path: path(payload, "read", "path")? },
-            "write" => Self::Write {
-                path: path(payload, "write", "path")?,
-                text: text(payload, "write", "text")?,
-            },
-            "exec" => argument::exec(payload)?,
+            "read" | "write" => typed(name.as_str(), payload)?.unwrap_or(Self::Other(name)),
+            "exec" => Self::Exec(Box::new(ExecRequest::from_payload(payload)?)),
             "net" => argument::net(payload)?,
             "spend" => argument::spend(payload)?,
             "tally" => Self::Tally { file: text(payload, "tally", "file")? },
@@ -264,9 +262,36 @@ impl Action {
                 ) {
                     (Some(edit), _) => Self::Edit(Box::new(edit)),
                     (_, Some(undo)) => Self::Undo(Box::new(undo)),
-                    (None, None) => Self::Other(name),
+                    // A shell may have an action of the same name, and other arguments for it.
+                    (None, None) => {
+                        typed(name.as_str(), payload).ok().flatten().unwrap_or(Self::Other(name))
+                    }
                 }
             }
+        })
+    }
+
+    /// The action as the actuator at a place understands it: some names mean something in the daemon, and
+    /// whatever they like in a shell.
+    ///
+    /// # Errors
+    /// In the daemon, an argument is missing or is something else.
+    pub fn placed(self, payload: &Value, place: ActuatorLocation) -> Result<Self, InvalidAction> {
+        let is_claimed = |name: &str| {
+            [FILE_ACTIONS, HTTP_ACTIONS, STAGE_ACTIONS].iter().any(|all| all.contains(&name))
+                && !matches!(name, "read" | "write")
+        };
+        let name = self.name();
+        Ok(match (place, self) {
+            (ActuatorLocation::Shell, Self::File(_) | Self::Http(_) | Self::Stage(_))
+                if is_claimed(name.as_str()) =>
+            {
+                Self::Other(name)
+            }
+            (ActuatorLocation::Host, Self::Other(name)) if is_claimed(name.as_str()) => {
+                typed(name.as_str(), payload)?.unwrap_or(Self::Other(name))
+            }
+            (_, action) => action,
         })
     }
 
@@ -284,9 +309,10 @@ impl Action {
             Self::Unschedule { .. } => "unschedule",
             Self::Forget { .. } => "forget",
             Self::Fork { .. } => "fork",
-            Self::Read { .. } => "read",
-            Self::Write { .. } => "write",
-            Self::Exec { .. } => "exec",
+            Self::File(file) => file.name(),
+            Self::Exec(_) => "exec",
+            Self::Http(request) => request.method,
+            Self::Stage(stage) => stage.name(),
             Self::Net { .. } => "net",
             Self::Spend { .. } => "spend",
             Self::Tally { .. } => "tally",
@@ -310,12 +336,14 @@ impl Action {
             | Self::RefactorSubtree { .. }
             | Self::Edit(_)
             | Self::Undo(_) => TouchedResource::Text,
-            Self::Read { .. } | Self::Write { .. } | Self::Snapshot { .. } => {
-                TouchedResource::Files
-            }
-            Self::Net { .. } => TouchedResource::Network,
+            Self::File(_) | Self::Snapshot { .. } => TouchedResource::Files,
+            Self::Stage(stage) => match stage.operation {
+                StageOperation::Commit { .. } => TouchedResource::Files,
+                StageOperation::Discard | StageOperation::Changes => TouchedResource::Stage,
+            },
+            Self::Net { .. } | Self::Http(_) => TouchedResource::Network,
             Self::Spend { .. } => TouchedResource::Money,
-            Self::Eval { .. } | Self::Exec { .. } | Self::Other(_) => TouchedResource::Anything,
+            Self::Eval { .. } | Self::Exec(_) | Self::Other(_) => TouchedResource::Anything,
             Self::Forget { .. } => TouchedResource::Past,
         }
     }
@@ -327,6 +355,7 @@ impl Action {
             | TouchedResource::Answer
             | TouchedResource::Record
             | TouchedResource::Plans
+            | TouchedResource::Stage
             | TouchedResource::Counter => RiskLevel::Safe,
             TouchedResource::Sessions | TouchedResource::Text | TouchedResource::Files => {
                 RiskLevel::Caution
@@ -347,9 +376,10 @@ impl Action {
     pub fn is_for_host(&self) -> bool {
         matches!(
             self,
-            Self::Read { .. }
-                | Self::Write { .. }
-                | Self::Exec { .. }
+            Self::File(_)
+                | Self::Exec(_)
+                | Self::Http(_)
+                | Self::Stage(_)
                 | Self::Net { .. }
                 | Self::Spend { .. }
                 | Self::Tally { .. }
@@ -363,7 +393,28 @@ impl Action {
     pub(crate) fn elsewhere(&self) -> Option<&str> {
         match self {
             Self::Edit(edit) => edit.elsewhere(),
+            Self::File(file) => file.elsewhere(),
             _ => None,
+        }
+    }
+
+    /// Facts that the daemon found out about an effect on files, programs or hosts.
+    pub fn effect_facts(&self) -> Option<&EffectFacts> {
+        match self {
+            Self::File(file) => Some(&file.facts),
+            Self::Exec(exec) => Some(&exec.facts),
+            Self::Http(request) => Some(&request.facts),
+            Self::Stage(stage) => Some(&stage.facts),
+            _ => None,
+        }
+    }
+
+    /// Whether what it changes waits on a stage.
+    pub(crate) fn is_staged(&self) -> bool {
+        match self {
+            Self::File(file) => file.is_change() && file.facts.staged,
+            Self::Exec(exec) => exec.facts.staged,
+            _ => false,
         }
     }
 
@@ -381,6 +432,9 @@ impl Action {
     pub(crate) fn fault<'a>(&'a self, payload: &'a Value) -> Option<&'a str> {
         match self {
             Self::Snapshot { .. } => payload.get(PREPARED)?.get("fault")?.as_str(),
+            Self::File(_) | Self::Exec(_) | Self::Http(_) | Self::Stage(_) => {
+                self.effect_facts()?.fault.as_deref()
+            }
             _ => self.prepared()?.fault.as_deref(),
         }
     }
@@ -399,6 +453,7 @@ impl TouchedResource {
             TouchedResource::Answer => "nothing",
             TouchedResource::Record => "the log",
             TouchedResource::Plans => "the session's plans",
+            TouchedResource::Stage => "changes that wait",
             TouchedResource::Counter => "a counter",
             TouchedResource::Sessions => "other sessions",
             TouchedResource::Text => "the user's text",
@@ -497,6 +552,18 @@ impl ScheduleRequest {
             _ => None,
         }
     }
+}
+
+/// An action on files, the web or a stage; `None` if none has this name.
+fn typed(name: &str, payload: &Value) -> Result<Option<Action>, InvalidAction> {
+    if let Some(file) = FileRequest::from_payload(name, payload)? {
+        return Ok(Some(Action::File(Box::new(file))));
+    }
+    if let Some(request) = WebRequest::from_payload(name, payload)? {
+        return Ok(Some(Action::Http(Box::new(request))));
+    }
+    let stage = StageRequest::from_payload(name, payload)?;
+    Ok(stage.map(|stage| Action::Stage(Box::new(stage))))
 }
 
 #[cfg(test)]

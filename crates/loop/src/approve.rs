@@ -10,13 +10,13 @@ use std::sync::Arc;
 use bridle_sexp::Value;
 
 use crate::act::{self, DispatchedOrder, error};
-use crate::action::RiskLevel;
-use crate::decide::{self, ApprovalIntent};
+use crate::action::{Action, RiskLevel};
+use crate::decide::{self, ApprovalIntent, JudgedProposal, ProposalRoute};
 use crate::effect::{
     Addressee, ApprovalRequest, CheckResult, Decision, DecisionRule, Deed, Effect, Effects,
     ProposalAuthor, RefusalCode, RememberedRuling, RuleCheck, Utterance, Verdict,
 };
-use crate::event::{ApprovalAnswer, ApprovalChoice, Outcome, SignalSender};
+use crate::event::{ApprovalAnswer, ApprovalChoice, Outcome, Proposal, SignalSender};
 use crate::ids::{EffectId, KeywordName, Seq, TurnId};
 use crate::parked_turn;
 use crate::plist_codec::{FieldSink, PlistBuilder};
@@ -356,6 +356,27 @@ fn end(
     let tell = open.tell.iter().map(|to| OutcomeListener { approval: id, to: to.clone() });
     act::tell_all(state, &tell.collect::<Vec<_>>(), &deed, &open.back, out);
     act::note_in(state, &open.turns, &deed, &open.back);
+    if matches!(outcome, Outcome::Denied(_) | Outcome::Expired) {
+        discard(state, &open.question, out);
+    }
+}
+
+/// Has the stage thrown away whose changes nobody wants: judged like any other proposal.
+fn discard(state: &mut SessionState, question: &ApprovalRequest, out: &mut Effects) {
+    let Action::Stage(refused) = question.intent.action() else { return };
+    let payload = PlistBuilder::new()
+        .put("action", Value::keyword("discard"))
+        .put("stage", &*refused.stage)
+        .done();
+    let proposal = Proposal::new(Some(question.intent.target().clone()), payload);
+    let by = ProposalAuthor::Reflex;
+    let JudgedProposal { decision, way } =
+        decide::judge_after(state, question.turn, &question.asker, by, proposal);
+    record(state, decision, out);
+    let Ok(ProposalRoute::Do(order)) = way else { return };
+    let (back, tell, also) = (OutcomeReturn::default(), Vec::new(), Vec::new());
+    let job = DispatchedOrder { by, order, back, tell, also };
+    act::perform_alone(state, question, job, out);
 }
 
 fn resolved(

@@ -19,15 +19,15 @@ use crate::effect::{
     ApprovalRequest, CheckResult, Decision, DecisionRule, ProposalAuthor, ProposalRejection,
     RefusalCode, RememberedRuling, RuleCheck, Verdict,
 };
-use crate::event::{ActuatorLocation, ActuatorRef, Proposal, SignalSender};
+use crate::event::{ActuatorLocation, ActuatorRef, Proposal, Signal, SignalKind, SignalSender};
 use crate::hash::ActionHash;
-use crate::ids::KeywordName;
+use crate::ids::{KeywordName, TurnId};
 use crate::plist_codec::{FieldSink, PlistBuilder, UnreadableValue, name, required};
 use crate::policy::{
     GuardPolicies, PolicyFacts, PolicyFinding, PolicyVerdict, ProposalCircumstances,
     RequestedAction, SessionAccess, kind,
 };
-use crate::state::{RunningTurn, SessionState};
+use crate::state::{QueuedSignal, RunningTurn, SessionState};
 use crate::value_size::weight;
 
 /// The target of what is said to the one who asked.
@@ -109,6 +109,27 @@ pub(crate) fn judge(
     let proposal = None;
     let decision = Decision { ruling, payload, proposal, explanation, checked, dropped, facts };
     JudgedProposal { decision, way }
+}
+
+/// Judges a proposal that follows from how a question of a turn ended; the turn may be over.
+pub(crate) fn judge_after(
+    state: &SessionState,
+    turn: TurnId,
+    asker: &SignalSender,
+    by: ProposalAuthor,
+    proposal: Proposal,
+) -> JudgedProposal {
+    let signal = Signal {
+        kind: SignalKind::Event,
+        from: asker.clone(),
+        id: None,
+        target: None,
+        payload: Value::Nil,
+        dropped: Vec::new(),
+        patient: false,
+    };
+    let waiting = QueuedSignal::new(None, Arc::new(signal));
+    judge(state, &RunningTurn::new(turn, waiting, state.now), by, proposal)
 }
 
 /// Judges what somebody said yes to, as things are now.
@@ -335,6 +356,7 @@ impl DecisionCase<'_> {
         let target = self.target(&action);
         let (target, place) = self.passes(DecisionRule::Target, target)?;
         self.target = Some(target.clone());
+        let action = self.placed(action, place)?;
         let supported = supported(self.state, &action, &target, place);
         self.passes(DecisionRule::Action, supported)?;
         let budget = self.budget();
@@ -396,14 +418,17 @@ impl DecisionCase<'_> {
         ))
     }
 
+    /// The action as it is meant at its place.
+    fn placed(&mut self, action: Action, place: ActuatorLocation) -> Result<Action, Denial> {
+        let placed = action.placed(&self.payload, place).map_err(|fault| denial(&fault))?;
+        match placed.fault(&self.payload) {
+            None => Ok(placed),
+            Some(fault) => Err((RefusalCode::Refused, fault.to_owned())),
+        }
+    }
+
     fn well_formed(&self) -> Result<Action, Denial> {
-        let action = Action::from_payload(&self.payload).map_err(|fault| {
-            let code = match fault {
-                InvalidAction::NoPlist | InvalidAction::Unnamed => RefusalCode::Unsupported,
-                InvalidAction::Argument { .. } => RefusalCode::InvalidValue,
-            };
-            (code, fault.to_string())
-        })?;
+        let action = Action::from_payload(&self.payload).map_err(|fault| denial(&fault))?;
         if let Some(fault) = action.fault(&self.payload) {
             return Err((RefusalCode::Refused, fault.to_owned()));
         }
@@ -479,6 +504,14 @@ impl DecisionCase<'_> {
         }
         Ok(())
     }
+}
+
+fn denial(fault: &InvalidAction) -> Denial {
+    let code = match fault {
+        InvalidAction::NoPlist | InvalidAction::Unnamed => RefusalCode::Unsupported,
+        InvalidAction::Argument { .. } => RefusalCode::InvalidValue,
+    };
+    (code, fault.to_string())
 }
 
 /// The actuator of this name. What lives in the daemon cannot be replaced by a shell that calls
@@ -638,14 +671,11 @@ impl AllowedProposal {
 
     fn from_value(value: &Value) -> Result<Self, UnreadableValue> {
         let payload = required(value, "payload")?;
+        let place = ActuatorLocation::from_value(value)?;
         let action = Action::from_payload(payload)
+            .and_then(|action| action.placed(payload, place))
             .map_err(|_| UnreadableValue::new("payload", "the payload of an action"))?;
         let payload = Arc::new(payload.clone());
-        Ok(Self {
-            action,
-            target: name(value, "target")?,
-            place: ActuatorLocation::from_value(value)?,
-            payload,
-        })
+        Ok(Self { action, target: name(value, "target")?, place, payload })
     }
 }

@@ -108,6 +108,8 @@ pub struct SignalContext {
     pub decisions: SharedHistory<RememberedRuling>,
     /// Actuators that can be reached.
     pub actuators: Arc<[ActuatorRef]>,
+    /// Whether the turn is at its end, and what waits on its stage is asked for: no thinker has a say in that.
+    pub is_closing: bool,
 }
 
 /// Knowledge of a thinker: the context and the turn so far.

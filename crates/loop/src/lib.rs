@@ -54,9 +54,11 @@ mod value_size;
 
 pub use act::MAX_SCHEDULES_PER_PRINCIPAL;
 pub use action::{
-    ACTIONS as MEMORY_ACTIONS, Action, EDITS, EditOperation, InvalidAction, MemoryEdit,
-    OrgLocation, PREPARED, PlanningKeyword, PreparedEdit, RiskLevel, ScheduleRequest, ScheduleTime,
-    TouchedResource, UNDOS, UndoRequest, UndoTarget,
+    ACTIONS as MEMORY_ACTIONS, Action, ChangeCounts, EDITS, EditOperation, EffectFacts,
+    ExecCommand, ExecRequest, FILE_ACTIONS, FileOperation, FileRequest, HTTP_ACTIONS,
+    InvalidAction, MAX_TOLD, MemoryEdit, OrgLocation, PREPARED, PlanningKeyword, PreparedEdit,
+    RiskLevel, STAGE_ACTIONS, ScheduleRequest, ScheduleTime, StageOperation, StageRequest,
+    TouchedResource, UNDOS, UndoRequest, UndoTarget, WebRequest,
 };
 pub use budget::PrincipalTallies;
 pub use decide::{ApprovalIntent, Order};

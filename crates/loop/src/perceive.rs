@@ -240,9 +240,14 @@ fn has_room(state: &SessionState, waiting: &QueuedSignal) -> bool {
             && bytes.saturating_add(waiting.bytes()) <= state.limits.queue_bytes)
 }
 
-/// Whether a signal would not wait at all.
+/// Whether a signal would not wait at all. An event may turn out to need the thinker and wait for it, so it
+/// begins beside another turn only while there is room for one more that waits.
 fn begins_at_once(state: &SessionState, signal: &Signal) -> bool {
-    (state.turn.is_none() || side_turn::has_room(state))
+    let has_room_to_wait = || {
+        signal.kind == SignalKind::Request
+            || state.queue.len() + side_turn::ready(state) < state.limits.queue
+    };
+    (state.turn.is_none() || side_turn::has_room(state) && has_room_to_wait())
         && !side_turn::is_behind(state, signal, state.queue.iter())
 }
 

@@ -259,6 +259,20 @@ pub(crate) struct RunningTurn {
     pub(crate) forgotten: u64,
     /// Texts that were said before the answer.
     pub(crate) parts: u64,
+    /// Standing of what waits on its stage.
+    pub(crate) closing: StageClosing,
+}
+
+/// Standing of what a turn changed on its stage: asked about before the answer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum StageClosing {
+    /// Nothing waits there.
+    #[default]
+    Clear,
+    /// Changes may wait there, and nobody was asked about them.
+    Due,
+    /// The host is asked what waits there.
+    Asked,
 }
 
 /// Event that a turn waits for.
@@ -310,6 +324,7 @@ impl RunningTurn {
             rounds: Vec::new(),
             forgotten: 0,
             parts: 0,
+            closing: StageClosing::Clear,
         }
     }
 
@@ -648,6 +663,7 @@ impl SessionState {
             history: self.history.clone(),
             decisions: self.decisions.clone(),
             actuators: self.actuators.clone(),
+            is_closing: turn.closing == StageClosing::Asked,
         }
     }
 

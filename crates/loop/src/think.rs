@@ -11,7 +11,9 @@ use crate::effect::{Effect, Effects, ProposalAuthor, RefusalCode};
 use crate::event::{Draft, Proposal, ReflexAdvice, SignalKind, ThinkerFault};
 use crate::ids::{EffectId, TurnId};
 use crate::parked_turn;
-use crate::state::{QueuedSignal, RunningTurn, SessionState, TurnContinuation, TurnStage};
+use crate::state::{
+    QueuedSignal, RunningTurn, SessionState, StageClosing, TurnContinuation, TurnStage,
+};
 
 /// Begins the turn of a signal, beside the one that may think or as that one.
 pub(crate) fn begin(
@@ -49,6 +51,10 @@ pub(crate) fn consulted(
     out: &mut Effects,
 ) {
     let Some(mut turn) = awaiting(state, TurnStage::Consulting(effect)) else { return };
+    if turn.closing == StageClosing::Asked {
+        turn.closing = StageClosing::Clear;
+        return act::carry(state, turn, ProposalAuthor::Reflex, advice.proposals.into(), out);
+    }
     // What follows a failed turn is nothing to think about, and may be what the owner wants of old.
     let is_after = turn.signal.kind == SignalKind::Failed;
     turn.next =
@@ -82,6 +88,10 @@ pub(crate) fn drafted(
 /// Goes on when no act of the turn is awaited any more.
 pub(crate) fn go_on(state: &mut SessionState, mut turn: RunningTurn, out: &mut Effects) {
     match turn.next {
+        TurnContinuation::Answer if turn.closing == StageClosing::Due => {
+            turn.closing = StageClosing::Asked;
+            return consult(state, turn, out);
+        }
         TurnContinuation::Answer => return act::answer(state, &turn, out),
         TurnContinuation::Refuse => return act::refuse(state, &turn, out),
         TurnContinuation::Think => {}

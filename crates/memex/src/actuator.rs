@@ -25,7 +25,7 @@ use crate::{
     ChangeCause, ChangeOutcome as Known, FileChange, FilePath, MemoryError, MemoryPreview,
     MemoryStore, MergeConflict, NewSnapshot, VersionOrigin,
 };
-use bridle_host::{ActContext, Actuator, CrashOutcome, Readership};
+use bridle_host::{ActContext, ActIo, Actuator, CrashOutcome, HostFuture, Readership};
 use bridle_loop::{Action, MEMORY_ACTIONS, Order, Outcome, PREPARED, ReflexAdvice, UndoTarget};
 use bridle_sexp::Value;
 
@@ -102,14 +102,15 @@ pub enum RollbackChoice {
 /// Gives the present, in milliseconds since 1970.
 pub type Now = Box<dyn Fn() -> i64 + Send + Sync>;
 
-/// Edits files of one folder.
+/// Edits files of one folder. Clones are the same editor.
+#[derive(Clone)]
 pub struct MemoryEditor {
     memory: Arc<MemoryStore>,
     now: Arc<Now>,
     rollback: RollbackChoice,
     /// Settings of Org for files that have none.
     org: OrgDefaults,
-    late_saves: LateSaveWatcher,
+    late_saves: Arc<LateSaveWatcher>,
 }
 
 impl MemoryEditor {
@@ -121,7 +122,7 @@ impl MemoryEditor {
         org: OrgDefaults,
     ) -> Self {
         let now = Arc::new(now);
-        let late_saves = LateSaveWatcher::new(&memory, Arc::clone(&now));
+        let late_saves = Arc::new(LateSaveWatcher::new(&memory, Arc::clone(&now)));
         Self { memory, now, rollback, org, late_saves }
     }
 
@@ -178,10 +179,10 @@ impl MemoryEditor {
     }
 
     /// Carries out what was judged: it must still be the same.
-    fn carry_out(&self, order: &Order, around: &ActContext<'_>) -> Result<Value, String> {
+    fn carry_out(&self, order: &Order, around: &ActContext) -> Result<Value, String> {
         let action = order.action();
         if let Action::Snapshot { name } = action {
-            let made = self.memory.snapshot(name, around.principal, around.at);
+            let made = self.memory.snapshot(name, &around.principal, around.at);
             return Ok(snapshot_value(name, &made.map_err(|error| describe_error(&error))?));
         }
         let seen = EditPreview::of(order.payload(), self.memory.root())
@@ -191,7 +192,7 @@ impl MemoryEditor {
             record: Some(around.record).filter(|record| *record > 0),
             session: around.session.as_str().into(),
             turn: around.turn.0,
-            principal: around.principal.into(),
+            principal: around.principal.clone(),
             action: action.name().as_str().into(),
             at: around.at,
         };
@@ -333,11 +334,15 @@ impl Actuator for EditorSlot {
         self.0.get().map_or(&[], Actuator::actions)
     }
 
-    fn act(&self, order: &Order, around: &mut ActContext<'_>) -> Outcome {
+    fn act<'a>(&'a self, order: &'a Order, io: &'a ActIo) -> HostFuture<'a, Outcome> {
         match self.0.get() {
-            Some(editor) => editor.act(order, around),
-            None => Outcome::Failed("no memex is open".into()),
+            Some(editor) => editor.act(order, io),
+            None => Box::pin(async { Outcome::Failed("no memex is open".into()) }),
         }
+    }
+
+    fn prepares(&self) -> bool {
+        true
     }
 
     fn prepare(&self, payload: &Value, readers: Readership) -> Option<Value> {
@@ -358,11 +363,19 @@ impl Actuator for MemoryEditor {
         MEMORY_ACTIONS
     }
 
-    fn act(&self, order: &Order, around: &mut ActContext<'_>) -> Outcome {
-        match self.carry_out(order, around) {
-            Ok(result) => Outcome::Done(result),
-            Err(reason) => Outcome::Failed(reason.into()),
-        }
+    fn act<'a>(&'a self, order: &'a Order, io: &'a ActIo) -> HostFuture<'a, Outcome> {
+        let (editor, order, context) = (self.clone(), order.clone(), Arc::clone(&io.context));
+        Box::pin(async move {
+            match io.run_blocking(move || editor.carry_out(&order, &context)).await {
+                Ok(Ok(result)) => Outcome::Done(result),
+                Ok(Err(reason)) => Outcome::Failed(reason.into()),
+                Err(_) => Outcome::UnknownOutcome,
+            }
+        })
+    }
+
+    fn prepares(&self) -> bool {
+        true
     }
 
     fn prepare(&self, payload: &Value, readers: Readership) -> Option<Value> {

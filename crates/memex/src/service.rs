@@ -7,6 +7,7 @@
 
 mod answers;
 mod index_thread;
+mod offline;
 mod questions;
 mod refusal;
 mod version_queue;
@@ -21,6 +22,7 @@ use crate::{IndexProgress, MemexCatalog, MemexFolder, ReadRules};
 
 pub use self::answers::{MemexAsker, success};
 pub use self::index_thread::step_back;
+pub use self::offline::OfflineMemex;
 pub use self::questions::MemexQuestion;
 pub use self::refusal::MemexRefusal;
 use self::refusal::UNREADABLE;

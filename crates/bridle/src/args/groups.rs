@@ -5,7 +5,8 @@ use clap::{Command, CommandFactory as _};
 use super::Cli;
 
 /// Commands by what people want, in the order of a first day.
-const GROUPS: [(&str, &[&str]); 7] = [
+const GROUPS: [(&str, &[&str]); 8] = [
+    ("Every day", &["capture", "agenda", "search", "status"]),
     ("Start", &["up", "init", "health", "config"]),
     ("Talk", &["ask", "acp", "send", "tail"]),
     (

@@ -4,7 +4,10 @@
 
 use std::io::Write as _;
 
-use bridle_jail::{HelperProgram, Jail, ScriptReading, ScriptWord, read_argv, read_script};
+use bridle_jail::{
+    HelperProgram, Jail, JailCapabilities, JailError, ScriptReading, ScriptWord, read_argv,
+    read_script,
+};
 use bridle_shell::screen::neutral_block;
 
 use crate::args::jail as args;
@@ -19,16 +22,20 @@ pub(crate) fn run(verb: &args::Sandbox) -> Result<BridleExit, CommandFailure> {
     }
 }
 
-fn explain(explain: &args::Explain) -> Result<BridleExit, CommandFailure> {
+/// Tries what the jail can do on this system.
+pub(super) fn probed() -> Result<JailCapabilities, JailError> {
     let scratch = std::env::temp_dir().join(format!("bridle-sandbox-{}", std::process::id()));
     let probed = Jail::new(HelperProgram::own(), &scratch);
     // Empty again by now; what cannot be removed harms nobody.
     let _ = std::fs::remove_dir(&scratch);
-    let jail = probed.map_err(|error| {
+    probed.map(|jail| jail.capabilities().clone())
+}
+
+fn explain(explain: &args::Explain) -> Result<BridleExit, CommandFailure> {
+    let capabilities = probed().map_err(|error| {
         CommandFailure::because(BridleExit::Unavailable, "cannot try the jail", &error)
     })?;
     let mut out = String::new();
-    let capabilities = jail.capabilities();
     match capabilities.layer {
         Some(layer) => out.push_str(&format!("layer {layer}\n")),
         None => out.push_str(&format!("no layer: this system lacks {}\n", capabilities.missing())),

@@ -151,7 +151,7 @@ fn status(args: args::StatusArgs) -> Result<BridleExit, CommandFailure> {
 }
 
 /// An object for people: where it is, and what it says.
-fn line(object: &Value) -> String {
+pub(super) fn line(object: &Value) -> String {
     let text = |key| object.get(key).and_then(Value::as_str).map(tamed);
     let number = |key| object.get(key).and_then(Value::as_i64);
     let mut line = text("path").unwrap_or_default();

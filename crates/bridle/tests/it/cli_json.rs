@@ -1,5 +1,7 @@
 //! `--json` of every command against `docs/cli.schema.json`: plain JSON with plain keys, nothing that
 //! hides, and an entry of the schema for each command that has the flag.
+//!
+//! long: a flat list of all commands.
 
 use std::path::Path;
 
@@ -87,7 +89,7 @@ const RULES: &str = "
 (default :say \"hello\u{202e}\u{200b}\u{1b}]0;x\u{7} there\")
 ";
 
-const NOTES: &str = "* TODO Mend the roof :house:\n:PROPERTIES:\n:ID: roof-1\n:END:\nTiles\u{202e}\u{1b}[2J.\n* Garden\nRoses\u{200b}.\n";
+const NOTES: &str = "* TODO Mend the roof :house:\n:PROPERTIES:\n:ID: roof-1\n:END:\nTiles\u{202e}\u{1b}[2J.\n* Garden\nDEADLINE: <2026-12-01 Tue>\nRoses\u{200b}.\n";
 
 /// A daemon with sessions, a question, memory, tokens and a device; every command finds something.
 pub(crate) fn scene() -> (Home, bridle_test_support::server_process::ServerProcess) {
@@ -176,6 +178,11 @@ fn what_every_command_prints_is_as_the_schema_says() {
         ("memory-snapshots", &["memory", "snapshots"]),
         ("memory-restore", &["memory", "restore", "monday", "--dry-run"]),
         ("undo", &["undo", &changed, "--dry-run"]),
+        ("capture", &["capture", "Buy a ladder"]),
+        ("agenda", &["agenda", "--from", "2026-11-01", "--to", "2026-12-31"]),
+        ("search", &["search", "roof"]),
+        ("search", &["search", "where does the roof leak?"]),
+        ("status", &["status"]),
         ("conform-oacp", &["conform", "oacp", &socket, "--only", "F-01"]),
         ("config-show", &["config", "show"]),
     ];

@@ -1,11 +1,40 @@
 //! Every command on a terminal, with hostile text in everything that it shows: nothing moves the
 //! cursor, reorders or hides. In a pipe the same data is exact.
+//!
+//! long: a flat list of all commands.
 
 use crate::cli_json::scene;
 use crate::harness::Home;
 
 /// A right-to-left override, a blank without width, a C1 control, a byte order mark, a tag.
-const UNSEEN: &[char] = &['\u{202e}', '\u{2066}', '\u{200b}', '\u{9b}', '\u{feff}', '\u{e0041}'];
+const UNSEEN: &[char] = &[
+    '\u{202e}',
+    '\u{2066}',
+    '\u{200b}',
+    '\u{9b}',
+    '\u{feff}',
+    '\u{e0041}',
+    '\u{202a}',
+    '\u{202b}',
+    '\u{202c}',
+    '\u{202d}',
+    '\u{2067}',
+    '\u{2068}',
+    '\u{2069}',
+    '\u{200e}',
+    '\u{200f}',
+    '\u{61c}',
+    '\u{2060}',
+    '\u{2028}',
+    '\u{2029}',
+    '\u{fff9}',
+    '\u{fffa}',
+    '\u{fffb}',
+    '\u{85}',
+    '\u{90}',
+    '\u{9d}',
+    '\u{e007f}',
+];
 
 /// Whether the escape at the start of this text is one of our own: a color, or the end of a line.
 fn is_own(rest: &str) -> bool {
@@ -31,6 +60,87 @@ fn say(home: &Home, text: &str) {
     let form = format!("(:type :EVENT :payload (:sensor :user-prompt :text \"{text}\"))");
     let done = home.pipe(&["send", "--session", "work"], form);
     assert_eq!(done.code, 0, "{done:?}");
+}
+
+/// Sixty texts that would drive a terminal, reorder what stands beside them, or hide.
+const ATTACKS: [&str; 60] = [
+    // Sequences that move, clear, scroll and color.
+    "\u{1b}[2J",
+    "\u{1b}[H",
+    "\u{1b}[1;1H",
+    "\u{1b}[3J",
+    "\u{1b}[1A\u{1b}[2K",
+    "\u{1b}[999D",
+    "\u{1b}[5S",
+    "\u{1b}[?25l",
+    "\u{1b}[?1049h",
+    "\u{1b}[8m",
+    "\u{1b}[30;40m",
+    "\u{1b}[!p",
+    "\u{1b}c",
+    "\u{1b}7\u{1b}8",
+    "\u{1b}#8",
+    "\u{1b}(0",
+    "\u{1b}[20h",
+    // Those that ask the terminal for an answer, which would be typed.
+    "\u{1b}[6n",
+    "\u{1b}[c",
+    "\u{1b}[>0q",
+    "\u{1b}[21t",
+    "\u{1b}[?1000h",
+    "\u{1b}[?2004h",
+    "\u{1b}[18t",
+    "\u{5}",
+    // Titles, clipboards, links, pictures, keys.
+    "\u{1b}]0;title\u{7}",
+    "\u{1b}]2;title\u{1b}\\",
+    "\u{1b}]52;c;cm0gLXJmIH4=\u{7}",
+    "\u{1b}]8;;file:///etc/passwd\u{7}here\u{1b}]8;;\u{7}",
+    "\u{1b}]10;?\u{7}",
+    "\u{1b}]4;1;?\u{7}",
+    "\u{1b}]1337;File=inline=1:AAAA\u{7}",
+    "\u{1b}]777;notify;a;b\u{7}",
+    "\u{1b}]9;note\u{7}",
+    "\u{1b}]50;?\u{7}",
+    "\u{1b}P$q\"p\u{1b}\\",
+    "\u{1b}P+q544e\u{1b}\\",
+    "\u{1b}_Gf=100;AAAA\u{1b}\\",
+    "\u{1b}^private\u{1b}\\",
+    "\u{1b}Xstart\u{1b}\\",
+    // The same in one byte of the upper half, and bare controls.
+    "\u{9b}2J",
+    "\u{9d}0;title\u{9c}",
+    "\u{90}q\u{9c}",
+    "\u{85}",
+    "a\u{8}\u{8}\u{8}b",
+    "x\ry",
+    "\u{b}\u{c}",
+    "\u{7}",
+    "\u{e}\u{f}",
+    "\u{7f}",
+    // What reorders.
+    "\u{202e}gro.live",
+    "\u{202d}a\u{202c}",
+    "\u{2066}\u{2067}\u{2068}a\u{2069}",
+    "\u{202a}\u{202b}",
+    "\u{200e}\u{200f}\u{61c}",
+    // What hides.
+    "a\u{200b}b\u{200c}c\u{200d}d",
+    "\u{feff}\u{2060}\u{ad}",
+    "\u{e0041}\u{e0042}\u{e007f}",
+    "\u{2028}x\u{2029}",
+    "\u{fff9}a\u{fffa}b\u{fffb}",
+];
+
+/// Headings with the attacks in everything that is shown of one: title, tags, keyword, property, text.
+fn attacks_in_org() -> String {
+    let headings = ATTACKS.iter().map(|attack| {
+        format!(
+            "* TODO roof {attack} roof :{attack}:\nDEADLINE: <2026-12-01 Tue>\n:PROPERTIES:\n:X: {attack}\n:END:\n\
+             the roof {attack} is not done\n"
+        )
+    });
+    headings.collect()
 }
 
 /// A name that reorders and hides.
@@ -88,7 +198,19 @@ fn commands<'c>(
         vec!["tap", frames],
         vec!["config", "show"],
         vec!["config", "check"],
+        vec!["agenda", "--from", "2026-11-01", "--to", "2026-12-31"],
+        vec!["agenda", "--from", "2026-11-01", "--to", "2026-12-31", "--json"],
+        vec!["search", "roof"],
+        vec!["search", "--why", "why is the roof not done?"],
+        vec!["search", "--json", "roof"],
+        vec!["status"],
+        vec!["status", "--json"],
+        vec!["capture", "--dry-run", EVIL],
+        vec!["capture", "--file", "evil.org", EVIL],
+        vec!["capture", "--template", EVIL, "x"],
         // What is wrong is shown as well.
+        vec!["agenda", "--from", EVIL],
+        vec!["capture", "--file", EVIL, "x"],
         vec!["tail", "--session", EVIL],
         vec!["log", "--session", EVIL],
         vec!["forget", "--yes", EVIL],
@@ -101,9 +223,18 @@ fn commands<'c>(
 #[test]
 fn no_command_lets_a_terminal_be_driven() {
     let (home, _daemon) = scene();
+    for attack in ATTACKS {
+        let text = format!("roof {attack}").replace('\\', "\\\\").replace('"', "\\\"");
+        say(&home, &text);
+    }
     say(&home, "a\u{1b}[2J\u{202e}b\u{200b}\u{9b}31m\u{feff}\u{e0041}");
     assert_eq!(home.run(&["token", "create", "--name", EVIL]).code, 0);
     home.write(&format!("org/{EVIL}.org"), "* Hidden\u{2066} title\n");
+    home.write("org/attacks.org", attacks_in_org());
+    home.write(
+        "org/templates.org",
+        format!("* {EVIL}\n#+begin_src org\n,* \u{1b}[2J%?\n#+end_src\n"),
+    );
     let policy = home.path(".config/bridle/policy.org");
     let file = home.path("org/projects.org");
     let frames = home.write("frames.bin", "00000c(:a \"\u{202e}\u{1b}[2J\")");

@@ -1,4 +1,5 @@
-//! Work that runs outside of a session: thoughts and acts, on threads, a few at a time.
+//! Work that runs outside of a session: thoughts and acts, a task each; only what blocks waits for a
+//! thread.
 //!
 //! Started by the drive task after the intent is durable, and for an act after its start is;
 //! what comes of it goes back through the inbox. Each is known to its session by its effect and
@@ -8,7 +9,7 @@ pub(in crate::engine) mod admin;
 
 use std::sync::Arc;
 
-use bridle_host::{ActContext, CancelFlag, TextDelta};
+use bridle_host::{ActContext, ActIo, CancelFlag, ThoughtChannel, ThoughtIo};
 use bridle_loop::{Draft, EffectId, Order, Outcome, ThinkerFault, ThinkerPrompt, TurnId};
 use bridle_record::fault;
 
@@ -44,41 +45,45 @@ pub(in crate::engine) fn think(
     let (hub, session) = (Arc::clone(hub), Arc::clone(session));
     let tasks = hub.running.tasks().clone();
     tasks.spawn(async move {
-        let turn = hub.running.worker_permit().await;
-        let draft = draft(&hub, &session, prompt, &cancel).await;
-        drop(turn);
+        // In a task of its own, so that a thinker that breaks off takes nobody with it.
+        let draft = tokio::spawn(draft(Arc::clone(&hub), Arc::clone(&session), prompt, cancel));
+        let draft = draft.await.unwrap_or_else(|error| {
+            tracing::error!(%error, "a thinker broke off");
+            Err(ThinkerFault { reason: "the thinker broke off".into(), retryable: true })
+        });
         finish(&hub, &session, effect, InboxItem::Drafted { effect, draft });
     });
 }
 
 async fn draft(
-    hub: &Arc<Hub>,
-    session: &Arc<LiveSessionSlot>,
+    hub: Arc<Hub>,
+    session: Arc<LiveSessionSlot>,
     prompt: ThinkerPrompt,
-    cancel: &CancelFlag,
+    cancel: CancelFlag,
 ) -> Result<Draft, ThinkerFault> {
-    let (host, session, cancel) = (hub.home.host(), Arc::clone(session), cancel.clone());
-    let lost = hub.metrics().deltas_dropped.clone();
-    let thinking = tokio::task::spawn_blocking(move || {
-        let turn = prompt.context.turn.0;
-        let mut show = |delta: TextDelta| {
-            if !cancel.is_canceled() {
-                let dropped = session.lock().show_delta(turn, &delta.text);
-                lost.inc_by(dropped as u64);
-            }
-        };
-        let mut draft = host.think(&prompt, &mut show, &cancel)?;
-        let readers = Principal::readership(&prompt.context.signal.from, &session.owner);
-        host.prepare(&mut draft.calls, readers);
-        Ok(draft)
-    });
-    match thinking.await {
-        Ok(draft) => draft,
-        Err(error) => {
-            tracing::error!(%error, "a thinker broke off");
-            Err(ThinkerFault { reason: "the thinker broke off".into(), retryable: true })
+    let host = hub.home.host();
+    let (turn, lost) = (prompt.context.turn.0, hub.metrics().deltas_dropped.clone());
+    let shells = Arc::clone(&session);
+    let show = move |channel: ThoughtChannel, text: &str| {
+        if channel == ThoughtChannel::Text {
+            let dropped = shells.lock().show_delta(turn, text);
+            lost.inc_by(dropped as u64);
         }
+    };
+    let io = ThoughtIo::new(cancel).showing(show).on(hub.running.blocking().clone());
+    let mut draft = host.think(&prompt, &io).await?;
+    if !host.prepares(&draft.calls) {
+        return Ok(draft);
     }
+    let readers = Principal::readership(&prompt.context.signal.from, &session.owner);
+    let prepared = io.run_blocking(move || {
+        host.prepare(&mut draft.calls, readers);
+        draft
+    });
+    prepared.await.map_err(|_| ThinkerFault {
+        reason: "an actuator broke off while it looked at a proposal".into(),
+        retryable: true,
+    })
 }
 
 /// Has a host actuator carry an order out. Its start is durable.
@@ -88,42 +93,42 @@ pub(in crate::engine) fn execute(
     ordered: OrderJob,
 ) {
     let effect = ordered.effect;
-    enlist(session, effect);
+    let cancel = enlist(session, effect);
     let (hub, session) = (Arc::clone(hub), Arc::clone(session));
     let tasks = hub.running.tasks().clone();
     tasks.spawn(async move {
-        let turn = hub.running.worker_permit().await;
         fault::point("engine.execute");
         let outcome = match admin::is_for(&ordered.order) {
             true => admin::carry_out(&hub, &session, &ordered.order).await,
-            false => act(&hub, &session, ordered).await,
+            false => act(&hub, &session, ordered, cancel).await,
         };
         fault::point("engine.executed");
-        drop(turn);
         let work = InboxItem::Outcome { effect, outcome, principal: HOST.into() };
         finish(&hub, &session, effect, work);
     });
 }
 
-async fn act(hub: &Arc<Hub>, session: &Arc<LiveSessionSlot>, ordered: OrderJob) -> Outcome {
+async fn act(
+    hub: &Arc<Hub>,
+    session: &Arc<LiveSessionSlot>,
+    ordered: OrderJob,
+    cancel: CancelFlag,
+) -> Outcome {
     let (host, id, at) = (hub.home.host(), session.id.clone(), hub.home.now());
-    let acting = tokio::task::spawn_blocking(move || {
-        let mut note = |text: &str| {
-            tracing::info!(target: "bridle::log", session = %id, "{}", one_line(text));
-        };
-        let OrderJob { effect, order, turn, record, principal } = ordered;
-        let (effect, principal) = (EffectId(effect), &*principal);
-        let mut around =
-            ActContext { session: &id, effect, turn, record, principal, at, note: &mut note };
-        host.act(&order, &mut around)
-    });
-    match acting.await {
-        Ok(outcome) => outcome,
-        Err(error) => {
-            tracing::error!(%error, "an actuator broke off");
-            Outcome::UnknownOutcome
-        }
-    }
+    let note = move |text: &str| {
+        tracing::info!(target: "bridle::log", session = %id, "{}", one_line(text));
+    };
+    let OrderJob { effect, order, turn, record, principal } = ordered;
+    let (session, effect) = (session.id.clone(), EffectId(effect));
+    let context = ActContext { session, effect, turn, record, principal, at };
+    let blocking = hub.running.blocking().clone();
+    let io = ActIo::new(context).ended_by(cancel).noting(note).on(blocking);
+    // In a task of its own, so that an actuator that breaks off takes nobody with it.
+    let acting = tokio::spawn(async move { host.act(&order, &io).await });
+    acting.await.unwrap_or_else(|error| {
+        tracing::error!(%error, "an actuator broke off");
+        Outcome::UnknownOutcome
+    })
 }
 
 fn enlist(session: &LiveSessionSlot, effect: u64) -> CancelFlag {

@@ -3,7 +3,8 @@
 use bridle_loop::{Action, Order, Outcome};
 use bridle_sexp::Value;
 
-use super::{ActContext, Actuator, refuse_foreign_action};
+use super::{Actuator, refuse_foreign_action};
+use crate::io::{ActIo, HostFuture};
 
 const ACTIONS: &[&str] = &["log"];
 
@@ -15,11 +16,13 @@ impl Actuator for LogActuator {
         ACTIONS
     }
 
-    fn act(&self, order: &Order, context: &mut ActContext<'_>) -> Outcome {
-        let Action::Log { text } = order.action() else {
-            return refuse_foreign_action(order, ACTIONS);
-        };
-        (context.note)(text);
-        Outcome::Done(Value::Nil)
+    fn act<'a>(&'a self, order: &'a Order, io: &'a ActIo) -> HostFuture<'a, Outcome> {
+        Box::pin(async move {
+            let Action::Log { text } = order.action() else {
+                return refuse_foreign_action(order, ACTIONS);
+            };
+            io.note(text);
+            Outcome::Done(Value::Nil)
+        })
     }
 }

@@ -3,7 +3,8 @@
 
 use bridle_loop::{Order, Outcome};
 
-use super::{ActContext, Actuator};
+use super::Actuator;
+use crate::io::{ActIo, HostFuture};
 
 /// Administration, and the plans of a session.
 const ACTIONS: &[&str] = &["forget", "fork", "schedule", "unschedule"];
@@ -16,8 +17,9 @@ impl Actuator for SystemActuator {
         ACTIONS
     }
 
-    fn act(&self, order: &Order, _: &mut ActContext<'_>) -> Outcome {
+    fn act<'a>(&'a self, order: &'a Order, _: &'a ActIo) -> HostFuture<'a, Outcome> {
         let action = order.action().name();
-        Outcome::Failed(format!("`{action}` reached the host, expected the daemon to do it").into())
+        let text = format!("`{action}` reached the host, expected the daemon to do it");
+        Box::pin(async move { Outcome::Failed(text.into()) })
     }
 }

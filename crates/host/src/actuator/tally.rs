@@ -3,12 +3,13 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use bridle_loop::{Action, Order, Outcome};
 use bridle_sexp::Value;
 
-use super::{ActContext, Actuator, refuse_foreign_action};
+use super::{Actuator, refuse_foreign_action};
+use crate::io::{ActIo, HostFuture};
 
 const ACTIONS: &[&str] = &["tally"];
 
@@ -26,14 +27,14 @@ impl TallyActuator {
     }
 
     /// Appends one line and waits until it is on the disk.
-    fn append(&self, file: &str, line: &str) -> io::Result<()> {
-        let path = self.directory.join(file);
+    fn append(directory: &Path, file: &str, line: &str) -> io::Result<()> {
+        let path = directory.join(file);
         let mut file = OpenOptions::new().append(true).create(true).open(path)?;
         // One write: a line is there as a whole or not at all.
         file.write_all(line.as_bytes())?;
         file.sync_all()?;
         // The name of a new file is on the disk once its directory is.
-        File::open(&self.directory)?.sync_all()
+        File::open(directory)?.sync_all()
     }
 }
 
@@ -42,20 +43,26 @@ impl Actuator for TallyActuator {
         ACTIONS
     }
 
-    fn act(&self, order: &Order, context: &mut ActContext<'_>) -> Outcome {
-        let Action::Tally { file } = order.action() else {
-            return refuse_foreign_action(order, ACTIONS);
-        };
-        if !is_plain_name(file) {
-            return Outcome::Failed(
-                format!("file `{file}`, expected letters, digits, `-`, `_` and `.` inside").into(),
-            );
-        }
-        let line = format!("{}-{}\n", context.session, context.effect.0);
-        match self.append(file, &line) {
-            Ok(()) => Outcome::Done(Value::Nil),
-            Err(error) => Outcome::Failed(format!("cannot count in `{file}`: {error}").into()),
-        }
+    fn act<'a>(&'a self, order: &'a Order, io: &'a ActIo) -> HostFuture<'a, Outcome> {
+        Box::pin(async move {
+            let Action::Tally { file } = order.action() else {
+                return refuse_foreign_action(order, ACTIONS);
+            };
+            if !is_plain_name(file) {
+                let text = "expected letters, digits, `-`, `_` and `.` inside";
+                return Outcome::Failed(format!("file `{file}`, {text}").into());
+            }
+            let line = format!("{}-{}\n", io.context.session, io.context.effect.0);
+            let (directory, name) = (self.directory.clone(), file.clone());
+            let counted = io.run_blocking(move || Self::append(&directory, &name, &line)).await;
+            match counted {
+                Ok(Ok(())) => Outcome::Done(Value::Nil),
+                Ok(Err(error)) => {
+                    Outcome::Failed(format!("cannot count in `{file}`: {error}").into())
+                }
+                Err(_) => Outcome::UnknownOutcome,
+            }
+        })
     }
 }
 

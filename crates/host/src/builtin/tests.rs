@@ -76,6 +76,7 @@ fn context(payload: &str) -> SignalContext {
         history: SharedHistory::default(),
         decisions: SharedHistory::default(),
         actuators: Arc::new([]),
+        is_closing: false,
     }
 }
 

@@ -1,7 +1,5 @@
-//! A word to stop reaches a thread that waits, whether it comes before or during the wait.
+//! A word to stop reaches a task that waits, whether it comes before or during the wait.
 
-use std::sync::mpsc;
-use std::thread;
 use std::time::Duration;
 
 use super::CancelFlag;
@@ -9,34 +7,35 @@ use super::CancelFlag;
 /// So long that a test that waits it out has failed for everybody.
 const FOREVER: Duration = Duration::from_hours(1);
 
-#[test]
-fn without_the_word_the_time_passes() {
-    assert!(!CancelFlag::new().wait(Duration::from_millis(1)));
-    assert!(!CancelFlag::new().wait(Duration::ZERO));
+#[tokio::test]
+async fn without_the_word_the_time_passes() {
+    assert!(!CancelFlag::new().wait(Duration::from_millis(1)).await);
+    assert!(!CancelFlag::new().wait(Duration::ZERO).await);
 }
 
-#[test]
-fn the_word_before_the_wait() {
+#[tokio::test]
+async fn the_word_before_the_wait() {
     let cancel = CancelFlag::new();
     assert!(!cancel.is_canceled());
     cancel.clone().cancel();
     assert!(cancel.is_canceled());
-    assert!(cancel.wait(FOREVER));
-    assert!(cancel.wait(Duration::ZERO));
+    assert!(cancel.wait(FOREVER).await);
+    assert!(cancel.wait(Duration::ZERO).await);
+    cancel.cancelled().await;
 }
 
-#[test]
-fn the_word_during_the_wait() {
+#[tokio::test]
+async fn the_word_during_the_wait() {
     let cancel = CancelFlag::new();
-    let (sender, receiver) = mpsc::channel();
+    let (sender, receiver) = tokio::sync::oneshot::channel();
     let waiter = {
         let cancel = cancel.clone();
-        thread::spawn(move || {
+        tokio::spawn(async move {
             sender.send(()).unwrap();
-            cancel.wait(FOREVER)
+            cancel.wait(FOREVER).await
         })
     };
-    receiver.recv().unwrap();
+    receiver.await.unwrap();
     cancel.cancel();
-    assert!(waiter.join().unwrap());
+    assert!(waiter.await.unwrap());
 }

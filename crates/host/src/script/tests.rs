@@ -1,6 +1,7 @@
 //! Which rule is used, what it gives, and that its waits can be cut short.
 
 use std::sync::mpsc;
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
@@ -10,6 +11,7 @@ use bridle_sexp::{Value, read_one};
 use super::{MAX_USED_RULES, ScriptStimulus, ScriptedThinker, UsedRules};
 use crate::cancel::CancelFlag;
 use crate::error::HostError;
+use crate::io::{ThoughtChannel, ThoughtIo};
 
 fn value(text: &str) -> Value {
     read_one(text).unwrap().root().to_value()
@@ -29,6 +31,16 @@ fn prompt(payload: &'static str) -> Turn {
     Turn { session: "s", payload, rejected: None, result: None, depth: 0 }
 }
 
+/// What a script drafts, waited for here.
+fn drafted(
+    script: &ScriptedThinker,
+    stimulus: ScriptStimulus<'_>,
+    io: &ThoughtIo,
+) -> Result<bridle_loop::Draft, bridle_loop::ThinkerFault> {
+    let mut runtime = tokio::runtime::Builder::new_current_thread();
+    runtime.enable_time().build().unwrap().block_on(script.draft(stimulus, io))
+}
+
 /// Pieces as `~piece`, then proposals as `target payload`, or `!reason`, joined with ` / `.
 fn think(script: &ScriptedThinker, turn: Turn) -> String {
     let session = SessionId::parse(turn.session).unwrap();
@@ -40,12 +52,16 @@ fn think(script: &ScriptedThinker, turn: Turn) -> String {
         result: result.as_ref(),
         depth: turn.depth,
     };
-    let mut told = Vec::new();
-    let draft = script.draft(
-        stimulus,
-        &mut |delta| told.push(format!("~{}", delta.text)),
-        &CancelFlag::new(),
-    );
+    let shown = Arc::new(Mutex::new(Vec::new()));
+    let show = {
+        let shown = Arc::clone(&shown);
+        move |channel, text: &str| {
+            let mark = if channel == ThoughtChannel::Text { "~" } else { "?" };
+            shown.lock().unwrap().push(format!("{mark}{text}"));
+        }
+    };
+    let draft = drafted(script, stimulus, &ThoughtIo::new(CancelFlag::new()).showing(show));
+    let mut told = std::mem::take(&mut *shown.lock().unwrap());
     match draft {
         Ok(draft) => told.extend(draft.calls.into_iter().map(|proposal| {
             let target = proposal.target.map_or(String::new(), |name| format!("{name} "));
@@ -142,7 +158,7 @@ fn explanations_name_the_rule_unless_given() {
             result: None,
             depth: 0,
         };
-        let draft = script.draft(stimulus, &mut |_| {}, &CancelFlag::new()).unwrap();
+        let draft = drafted(&script, stimulus, &ThoughtIo::new(CancelFlag::new())).unwrap();
         draft.calls.into_iter().filter_map(|p| p.explanation).map(String::from).collect()
     };
     assert_eq!(explanations(HI.payload), ["for there", "own"]);
@@ -249,7 +265,7 @@ fn a_draft_that_would_grow_too_long_fails() {
         result: None,
         depth: 0,
     };
-    let fault = script.draft(stimulus, &mut |_| {}, &CancelFlag::new()).unwrap_err();
+    let fault = drafted(&script, stimulus, &ThoughtIo::new(CancelFlag::new())).unwrap_err();
     assert_eq!(
         &*fault.reason,
         "rule at line 1 of the script: captures make the draft longer than 1048576 bytes"
@@ -277,8 +293,8 @@ fn a_wait_is_cut_short() {
                     depth: 0,
                 };
                 sender.send("begun".to_owned()).unwrap();
-                let mut told = |delta: crate::TextDelta| sender.send(delta.text.into()).unwrap();
-                script.draft(stimulus, &mut told, &cancel)
+                let told = move |_, text: &str| sender.send(text.to_owned()).unwrap();
+                drafted(&script, stimulus, &ThoughtIo::new(cancel).showing(told))
             })
         };
         assert_eq!(receiver.recv().unwrap(), "begun");
@@ -305,7 +321,7 @@ fn a_draft_nobody_wants_any_more_uses_up_no_rule() {
     };
     let cancel = CancelFlag::new();
     cancel.cancel();
-    let fault = script.draft(stimulus, &mut |_| {}, &cancel).unwrap_err();
+    let fault = drafted(&script, stimulus, &ThoughtIo::new(cancel)).unwrap_err();
     assert_eq!(&*fault.reason, "canceled");
     assert_eq!(think(&script, HI), r#"(:action :message :text "once")"#);
 }

@@ -54,7 +54,7 @@ pub(super) fn collect(context: &mut ChangeContext<'_>) -> Result<(), JailError> 
     Ok(())
 }
 
-fn is_opaque(folder: &Path) -> bool {
+pub(crate) fn is_opaque(folder: &Path) -> bool {
     let mut value = [0_u8; 4];
     matches!(rustix::fs::lgetxattr(folder, OPAQUE, &mut value[..]), Ok(length) if value[..length] == *b"y")
 }

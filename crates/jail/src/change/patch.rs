@@ -34,27 +34,9 @@ impl ChangeSet {
     ///
     /// A file that changed since the change set was computed, or cannot be read, is an error.
     pub fn diff(&self, change: &FileChange) -> Result<TextDiff, JailError> {
-        let name = change.path.display();
         let old = self.side(&change.before, &self.project.join(&change.path))?;
         let new = self.side(&change.after, &self.contents.join(&change.path))?;
-        let is_file = |state: &PathState| matches!(state, PathState::File { .. });
-        if !is_file(&change.before) && !is_file(&change.after) {
-            return Ok(TextDiff::Note(note(change)));
-        }
-        let (old_name, new_name) =
-            (side_name("a", change, &change.before), side_name("b", change, &change.after));
-        match (old, new) {
-            (Side::Text(old), Side::Text(new)) => {
-                let modes = mode_note(change);
-                let body = unified(&old, &new);
-                Ok(TextDiff::Unified(format!("{modes}--- {old_name}\n+++ {new_name}\n{body}")))
-            }
-            _ => Ok(TextDiff::Binary(format!(
-                "{name}: {} -> {}",
-                summary(&change.before),
-                summary(&change.after)
-            ))),
-        }
+        Ok(unified_or_summary(change, old, new))
     }
 
     /// All differences, ignored build output in one line.
@@ -88,26 +70,57 @@ impl ChangeSet {
         Ok(out)
     }
 
-    fn side(&self, state: &PathState, path: &Path) -> Result<Side, JailError> {
+    fn side(&self, state: &PathState, path: &Path) -> Result<DiffSide, JailError> {
+        DiffSide::read(state, path)
+    }
+}
+
+/// One side of a difference.
+pub(crate) enum DiffSide {
+    Text(String),
+    Other,
+}
+
+impl DiffSide {
+    /// Reads what a state has at a path.
+    pub(crate) fn read(state: &PathState, path: &Path) -> Result<DiffSide, JailError> {
         match state {
-            PathState::Absent => Ok(Side::Text(String::new())),
+            PathState::Absent => Ok(DiffSide::Text(String::new())),
             PathState::File { bytes, .. } if *bytes <= MAX_COMPARED => {
                 open_file(path).map_err(JailError::io("open", path))?;
                 let bytes = fs::read(path).map_err(JailError::io("read", path))?;
                 let is_binary = bytes[..bytes.len().min(BINARY_PREFIX)].contains(&0);
                 Ok(match String::from_utf8(bytes) {
-                    Ok(text) if !is_binary => Side::Text(text),
-                    _ => Side::Other,
+                    Ok(text) if !is_binary => DiffSide::Text(text),
+                    _ => DiffSide::Other,
                 })
             }
-            _ => Ok(Side::Other),
+            _ => Ok(DiffSide::Other),
         }
     }
 }
 
-enum Side {
-    Text(String),
-    Other,
+/// The difference of two sides as people read it.
+pub(crate) fn unified_or_summary(change: &FileChange, old: DiffSide, new: DiffSide) -> TextDiff {
+    let name = change.path.display();
+    let is_file = |state: &PathState| matches!(state, PathState::File { .. });
+    if !is_file(&change.before) && !is_file(&change.after) {
+        return TextDiff::Note(note(change));
+    }
+    let (old_name, new_name) =
+        (side_name("a", change, &change.before), side_name("b", change, &change.after));
+    match (old, new) {
+        (DiffSide::Text(old), DiffSide::Text(new)) => {
+            let modes = mode_note(change);
+            let body = unified(&old, &new);
+            TextDiff::Unified(format!("{modes}--- {old_name}\n+++ {new_name}\n{body}"))
+        }
+        _ => TextDiff::Binary(format!(
+            "{name}: {} -> {}",
+            summary(&change.before),
+            summary(&change.after)
+        )),
+    }
 }
 
 fn unified(old: &str, new: &str) -> String {

@@ -110,6 +110,28 @@ impl JournalRecord {
         self.entries.iter().map(|entry| &entry.path).collect::<BTreeSet<_>>().len()
     }
 
+    /// Leaves some paths, with what is below them and the folders that they are in; all of them if none
+    /// is named.
+    pub(super) fn keep_only(&mut self, only: &[PathBuf]) -> Result<(), String> {
+        if only.is_empty() {
+            return Ok(());
+        }
+        let is_known = |path: &&PathBuf| self.entries.iter().any(|it| it.path.starts_with(path));
+        if let Some(other) = only.iter().find(|path| !is_known(path)) {
+            return Err(format!("it did not change `{}`", other.display()));
+        }
+        let is_lost_folder = |entry: &JournalEntry| {
+            matches!(entry.before, PathState::Folder { .. }) && entry.after == PathState::Absent
+        };
+        self.entries.retain(|entry| {
+            only.iter().any(|path| {
+                entry.path.starts_with(path)
+                    || (path.starts_with(&entry.path) && is_lost_folder(entry))
+            })
+        });
+        Ok(())
+    }
+
     /// The commit that takes this one back.
     pub(super) fn inverse(&self, id: &CommitId) -> JournalRecord {
         let entries = self.entries.iter().map(|entry| JournalEntry {

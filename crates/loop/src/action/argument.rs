@@ -13,9 +13,6 @@ const MAX_PATH_BYTES: usize = 4096;
 /// The most names in a path: each of its folders is a fact for the policies.
 const MAX_PATH_NAMES: usize = 64;
 
-/// The most arguments of a program, itself included: each is a fact for the policies.
-const MAX_ARGUMENTS: usize = 256;
-
 /// The longest name of a host, in bytes: what the domain name system takes.
 const MAX_HOST_BYTES: usize = 253;
 
@@ -76,24 +73,6 @@ pub(super) fn path(
     path.map(Into::into).ok_or(InvalidAction::Argument { action, key, expected })
 }
 
-/// `:argv ("program" "argument" ..)` and perhaps `:cwd`.
-pub(super) fn exec(payload: &Value) -> Result<Action, InvalidAction> {
-    let fault = InvalidAction::Argument {
-        action: "exec",
-        key: "argv",
-        expected: "a list of 1 to 256 strings, the program first",
-    };
-    let words = payload.get("argv").and_then(Value::elements).unwrap_or(&[]);
-    if words.is_empty() || words.len() > MAX_ARGUMENTS {
-        return Err(fault);
-    }
-    let word = |word: &Value| word.as_str().filter(|word| !word.contains('\0')).map(Into::into);
-    let argv: Option<Vec<Box<str>>> = words.iter().map(word).collect();
-    let argv = argv.filter(|argv| argv.first().is_some_and(|program| !program.is_empty()));
-    let cwd = payload.get("cwd").map(|_| path(payload, "exec", "cwd")).transpose()?;
-    Ok(Action::Exec { argv: argv.ok_or(fault)?, cwd })
-}
-
 /// `:host` and perhaps `:port`.
 pub(super) fn net(payload: &Value) -> Result<Action, InvalidAction> {
     let fault = |key, expected| InvalidAction::Argument { action: "net", key, expected };
@@ -136,7 +115,7 @@ pub(super) fn is_plain_path(path: &str) -> bool {
 }
 
 /// A name of labels, an IPv4 or an IPv6 address.
-fn is_host(host: &str) -> bool {
+pub(super) fn is_host(host: &str) -> bool {
     let is_label = |label: &str| {
         let is_plain =
             |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-' || b == b'_';

@@ -121,6 +121,7 @@ impl SignalContext {
             .put_number("history", self.history.len())
             .put_number("decisions", self.decisions.len())
             .put_flag("focus", self.focus.is_some())
+            .put_flag("closing", self.is_closing)
     }
 }
 

@@ -11,6 +11,7 @@ use cedar_policy::{
 };
 
 use super::facts::{AskingPrincipal, PolicyFacts, PolicyResource, SessionAccess};
+use crate::action::ChangeCounts;
 use crate::effect::ProposalAuthor;
 use crate::event::ActuatorLocation;
 
@@ -219,6 +220,17 @@ impl CedarRequest {
             ("heading", string(&facts.edit.heading)),
             ("destination", string(&facts.edit.destination)),
             ("arguments", string(&facts.edit.arguments)),
+            ("project", string(&facts.effect.project)),
+            ("inside", RestrictedExpression::new_bool(facts.effect.inside)),
+            ("staged", RestrictedExpression::new_bool(facts.effect.staged)),
+            ("layer", string(&facts.effect.layer)),
+            ("programs", strings(&facts.effect.programs)),
+            ("commands", strings(&facts.effect.commands)),
+            ("code", strings(&facts.effect.code)),
+            ("keys", RestrictedExpression::new_bool(facts.effect.keys)),
+            ("hosts", strings(&facts.reach.hosts)),
+            ("secrets", strings(&facts.reach.secrets)),
+            ("changes", changes(&facts.effect.changes)?),
             ("now", RestrictedExpression::new_long(facts.now)),
             ("minute", RestrictedExpression::new_long(facts.minute)),
             ("weekday", RestrictedExpression::new_long(facts.weekday)),
@@ -279,6 +291,25 @@ fn uid(kind: &EntityTypeName, id: &str) -> EntityUid {
 
 fn string(text: &str) -> RestrictedExpression {
     RestrictedExpression::new_string(text.to_owned())
+}
+
+fn strings(texts: &[Box<str>]) -> RestrictedExpression {
+    RestrictedExpression::new_set(texts.iter().map(|text| string(text)))
+}
+
+fn changes(counts: &ChangeCounts) -> Result<RestrictedExpression, Untold> {
+    let long = RestrictedExpression::new_long;
+    let pairs = [
+        ("files", long(counts.files)),
+        ("deletions", long(counts.deletions)),
+        ("bytes", long(counts.bytes)),
+        ("secrets", long(counts.secrets)),
+        ("outside", long(counts.outside)),
+        ("paths", strings(&counts.paths)),
+        ("runs_later", strings(&counts.runs_later)),
+    ];
+    let pairs = pairs.map(|(key, value)| (key.to_owned(), value));
+    RestrictedExpression::new_record(pairs).map_err(|error| error.to_string())
 }
 
 fn entity<const N: usize>(

@@ -219,16 +219,17 @@ fn facts(example: &Value) -> Result<PolicyFacts, String> {
 
 fn act(example: &Value, around: &ProposalCircumstances<'_>) -> Result<PolicyFacts, String> {
     let payload = Arc::new(payload(example));
-    let action = Action::from_payload(&payload).map_err(|fault| fault.to_string())?;
+    let place = match example.get("place").and_then(KeywordName::of) {
+        Some(place) if place.as_str() == "shell" => ActuatorLocation::Shell,
+        _ => ActuatorLocation::Host,
+    };
+    let action = Action::from_payload(&payload).and_then(|action| action.placed(&payload, place));
+    let action = action.map_err(|fault| fault.to_string())?;
     let target = match example.get("target") {
         None => KeywordName::new("system"),
         Some(target) => {
             KeywordName::of(target).ok_or("`:target` of an example, expected a keyword")?
         }
-    };
-    let place = match example.get("place").and_then(KeywordName::of) {
-        Some(place) if place.as_str() == "shell" => ActuatorLocation::Shell,
-        _ => ActuatorLocation::Host,
     };
     let protected = example.get("protected").is_some_and(|flag| !flag.is_nil());
     let wanted =

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use bridle_sexp::Value;
 
 use super::edit_facts::EditFacts;
-use crate::action::{Action, RiskLevel};
+use crate::action::{Action, EffectFacts, ExecCommand, RiskLevel, StageOperation};
 use crate::budget::HourlyCounts;
 use crate::decide::ASKER;
 use crate::effect::ProposalAuthor;
@@ -39,6 +39,10 @@ pub struct PolicyFacts {
     pub(super) resource: PolicyResource,
     pub(super) protected: bool,
     pub(super) edit: EditFacts,
+    /// Of an effect on files, programs and hosts; empty elsewhere.
+    pub(super) effect: Arc<EffectFacts>,
+    /// Hosts that a run wants to reach, and names of secrets that a request sends.
+    pub(super) reach: ReachFacts,
     /// Hash that a yes would be bound to; empty where nothing is done.
     pub(super) hash: ActionDigits,
     /// In seconds.
@@ -46,6 +50,26 @@ pub struct PolicyFacts {
     pub(super) minute: i64,
     pub(super) weekday: i64,
     pub(super) counts: HourlyCounts,
+}
+
+/// Names of hosts and of secrets.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct ReachFacts {
+    pub(super) hosts: Vec<Box<str>>,
+    pub(super) secrets: Vec<Box<str>>,
+}
+
+impl ReachFacts {
+    fn of(action: &Action) -> Self {
+        match action {
+            Action::Exec(exec) => Self { hosts: exec.network.clone(), secrets: Vec::new() },
+            Action::Http(request) => Self {
+                hosts: vec![request.host.clone()],
+                secrets: request.secrets.iter().map(|(_, secret)| secret.clone()).collect(),
+            },
+            _ => Self::default(),
+        }
+    }
 }
 
 /// Asker of a proposal.
@@ -118,6 +142,8 @@ impl PolicyFacts {
             resource: resource(action),
             protected: *protected,
             edit: EditFacts::of(action, target, *place, payload),
+            effect: Arc::new(action.effect_facts().cloned().unwrap_or_default()),
+            reach: ReachFacts::of(action),
             hash: ActionDigits::of_action(target, *place, payload),
             ..Self::around(around)
         }
@@ -154,6 +180,8 @@ impl PolicyFacts {
             kind: SessionAccess::Approve.word(),
             resource: PolicyResource::Session,
             edit: EditFacts::default(),
+            effect: Arc::default(),
+            reach: ReachFacts::default(),
             ..Self::of(around, wanted)
         }
     }
@@ -173,6 +201,8 @@ impl PolicyFacts {
             resource: PolicyResource::Actuator,
             protected: false,
             edit: EditFacts::default(),
+            effect: Arc::default(),
+            reach: ReachFacts::default(),
             hash: ActionDigits::default(),
             now: now.0.div_euclid(SECOND_MS),
             minute: now.0.div_euclid(MINUTE_MS).rem_euclid(DAY_MINUTES),
@@ -210,6 +240,7 @@ impl PolicyFacts {
         let target = optional_name(decided, "target")?.unwrap_or_else(|| KeywordName::new(SYSTEM));
         let place = ActuatorLocation::from_value(facts)?;
         let mut edit = EditFacts::default();
+        let (mut effect, mut reach) = (Arc::default(), ReachFacts::default());
         let (resource, hash) = if is_said_as_proposed(decided, kind) && !names_hash(kind) {
             (PolicyResource::Actuator, ActionDigits::default())
         } else if !is_act(kind) {
@@ -217,9 +248,12 @@ impl PolicyFacts {
             (PolicyResource::Session, hash.unwrap_or_default().into())
         } else {
             let payload = required(decided, "payload")?;
-            let action = Action::from_payload(payload);
+            let action =
+                Action::from_payload(payload).and_then(|action| action.placed(payload, place));
             let action =
                 action.map_err(|_| UnreadableValue::new("payload", "the payload of an action"))?;
+            effect = Arc::new(action.effect_facts().cloned().unwrap_or_default());
+            reach = ReachFacts::of(&action);
             edit = EditFacts::of(&action, &target, place, payload);
             let hash = match names_hash(kind) {
                 true => ActionHash::of_action(&target, place, payload).to_string().as_str().into(),
@@ -246,6 +280,8 @@ impl PolicyFacts {
             resource,
             protected: flag(facts, "protected")?,
             edit,
+            effect,
+            reach,
             hash,
             now: at.0.div_euclid(SECOND_MS),
             minute: number("minute")?,
@@ -347,7 +383,7 @@ const THINK: &str = "think";
 pub(super) const MESSAGE: &str = "message";
 
 /// The actions of the schema that are done by an actuator.
-pub(super) const ACTS: [&str; 22] = [
+pub(super) const ACTS: [&str; 23] = [
     MESSAGE,
     "notify",
     "complete",
@@ -363,6 +399,7 @@ pub(super) const ACTS: [&str; 22] = [
     "write",
     "exec",
     "net",
+    "commit",
     "spend",
     "tally",
     "edit",
@@ -393,6 +430,12 @@ pub(crate) fn kind(action: &Action) -> &'static str {
     match action {
         Action::Edit(_) => return "edit",
         Action::Undo(_) => return "undo",
+        Action::File(file) => return if file.is_change() { "write" } else { "read" },
+        Action::Http(_) => return "net",
+        Action::Stage(stage) => {
+            let is_commit = matches!(stage.operation, StageOperation::Commit { .. });
+            return if is_commit { "commit" } else { OTHER };
+        }
         _ => {}
     }
     let name = action.name();
@@ -402,10 +445,20 @@ pub(crate) fn kind(action: &Action) -> &'static str {
 
 fn resource(action: &Action) -> PolicyResource {
     match action {
-        Action::Read { path } | Action::Write { path, .. } => PolicyResource::Path(path.clone()),
+        Action::File(file) => PolicyResource::Path(file.path.clone()),
+        Action::Stage(stage) if matches!(stage.operation, StageOperation::Commit { .. }) => {
+            PolicyResource::Path(stage.facts.project.clone())
+        }
         Action::Edit(edit) => PolicyResource::Path(edit.path.clone()),
-        Action::Exec { argv, cwd } => {
-            PolicyResource::Command { argv: argv.clone(), cwd: cwd.clone() }
+        Action::Exec(exec) => PolicyResource::Command {
+            argv: match &exec.command {
+                ExecCommand::Argv(argv) => argv.clone(),
+                ExecCommand::Script(text) => vec!["script".into(), text.clone()],
+            },
+            cwd: exec.cwd.clone(),
+        },
+        Action::Http(request) => {
+            PolicyResource::Host { host: request.host.clone(), port: request.port }
         }
         Action::Net { host, port } => PolicyResource::Host { host: host.clone(), port: *port },
         Action::Spend { amount, currency } => {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use bridle_sexp::Value;
 
 use super::{DEFAULT_POLICY, GuardPolicies};
-use crate::action::Action;
+use crate::action::{Action, ExecCommand};
 use crate::hash::PolicyHash;
 use crate::plist_codec::{FieldSink, PlistBuilder, UnreadableValue, element_text, list, text};
 
@@ -64,7 +64,13 @@ impl InstalledPolicies {
         };
         let touches = |path: &str| self.protected.iter().any(|folder| is_below(path, folder));
         match action {
-            Action::Read { path } | Action::Write { path, .. } => touches(path),
+            Action::File(file) => {
+                touches(&file.path)
+                    || file.elsewhere().is_some_and(touches)
+                    // A link may lead there: the daemon has followed it.
+                    || file.facts.paths.iter().any(|path| touches(path))
+            }
+            Action::Stage(stage) => stage.facts.paths.iter().any(|path| touches(path)),
             Action::Edit(edit) if touches(&edit.path) => true,
             Action::Edit(edit) if edit.elsewhere().is_some_and(touches) => true,
             // A link may lead there: the daemon has followed it.
@@ -73,9 +79,16 @@ impl InstalledPolicies {
                 prepared.unwrap_or_default().iter().any(|path| touches(path))
             }
             // A program that is given a folder may reach what is below it.
-            Action::Exec { argv, cwd } => argv.iter().chain(cwd).any(|word| {
-                touches(word) || self.protected.iter().any(|path| is_below(path, word))
-            }),
+            Action::Exec(exec) => {
+                let words = match &exec.command {
+                    ExecCommand::Argv(argv) => &argv[..],
+                    // What a script names is hidden from it.
+                    ExecCommand::Script(_) => &[],
+                };
+                words.iter().chain(&exec.cwd).any(|word| {
+                    touches(word) || self.protected.iter().any(|path| is_below(path, word))
+                })
+            }
             Action::InsertAtEnd { buffer: Some(buffer), .. } => {
                 touches(buffer) || self.protected.iter().any(|path| is_buffer_of(buffer, path))
             }

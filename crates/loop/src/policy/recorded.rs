@@ -4,11 +4,12 @@
 //! follows from it: a rehearsal makes no order.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
 
 use bridle_sexp::Value;
 
 use super::edit_facts::EditFacts;
-use super::facts::{MESSAGE, OTHER, PolicyFacts, is_act};
+use super::facts::{MESSAGE, OTHER, PolicyFacts, ReachFacts, is_act};
 use super::prefilter::{FactUsage, NamedFacts, PrefilterNumber};
 use super::{GuardPolicies, PolicyFinding, PolicyVerdict};
 use crate::hash::ActionDigits;
@@ -151,6 +152,10 @@ fn blind(named: &NamedFacts, facts: &mut PolicyFacts) {
     }
     if !named.edit {
         facts.edit = EditFacts::default();
+    }
+    if !named.effect {
+        facts.effect = Arc::default();
+        facts.reach = ReachFacts::default();
     }
     // The empty one stands for all that are not named, unless it is named itself.
     let is_blind =

@@ -10,7 +10,7 @@ use bridle_sexp::Value;
 use super::{
     ApprovalResolution, LazyText, OpenApproval, OutcomeListener, OutcomeReturn, PendingAct,
     PlannedSchedule, QueuedSignal, ResolvedApproval, RunningTurn, SessionState, SharedHistory,
-    TurnContinuation, TurnStage,
+    StageClosing, TurnContinuation, TurnStage,
 };
 use crate::budget::BudgetCounters;
 use crate::decide::Order;
@@ -441,6 +441,7 @@ impl RunningTurn {
         .put_list("rounds", self.rounds.iter().map(|round| round.to_value()))
         .put_some("forgotten", (self.forgotten > 0).then(|| number_value(self.forgotten)))
         .put_some("parts", (self.parts > 0).then(|| number_value(self.parts)))
+        .put_some("closing", self.closing.word().map(Value::keyword))
         .done()
     }
 
@@ -477,7 +478,29 @@ impl RunningTurn {
             rounds: list(value, "rounds", ThoughtRound::from_value)?,
             forgotten: optional_number(value, "forgotten")?.unwrap_or_default(),
             parts: optional_number(value, "parts")?.unwrap_or_default(),
+            closing: StageClosing::from_value(value)?,
         })
+    }
+}
+
+impl StageClosing {
+    /// The word for it; none where nothing waits.
+    fn word(self) -> Option<&'static str> {
+        match self {
+            StageClosing::Clear => None,
+            StageClosing::Due => Some("due"),
+            StageClosing::Asked => Some("asked"),
+        }
+    }
+
+    fn from_value(value: &Value) -> Result<Self, UnreadableValue> {
+        if value.get("closing").is_none() {
+            return Ok(StageClosing::Clear);
+        }
+        let word = name(value, "closing")?;
+        let known = [StageClosing::Due, StageClosing::Asked];
+        let known = known.into_iter().find(|one| one.word() == Some(word.as_str()));
+        known.ok_or(UnreadableValue::new("closing", "what waits on a stage"))
     }
 }
 

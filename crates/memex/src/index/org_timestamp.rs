@@ -323,7 +323,8 @@ fn days_in(year: i64, month: u8) -> u8 {
     }
 }
 
-fn months_between(from: WallMinute, to: WallMinute) -> i64 {
+/// Counts the months from the one of a date to that of another.
+pub(crate) fn months_between(from: WallMinute, to: WallMinute) -> i64 {
     let month = |moment: WallMinute| {
         let (year, month, _) = civil_from_days(moment.0.div_euclid(DAY_MINUTES));
         year * 12 + month
@@ -332,7 +333,7 @@ fn months_between(from: WallMinute, to: WallMinute) -> i64 {
 }
 
 /// Adds months to a date; a day that its month does not have counts into the next, as in Org.
-fn add_months(from: WallMinute, months: i64) -> WallMinute {
+pub(crate) fn add_months(from: WallMinute, months: i64) -> WallMinute {
     let (year, month, day) = civil_from_days(from.0.div_euclid(DAY_MINUTES));
     let count = year * 12 + month - 1 + months;
     let (year, month) = (count.div_euclid(12), count.rem_euclid(12) + 1);

@@ -114,7 +114,7 @@ impl ReadQuestion {
                 continue;
             }
             let is_name = at > 0 && !is_titled && is_capital(word);
-            let is_number = word.chars().any(|c| c.is_numeric());
+            let is_number = word.chars().any(char::is_numeric);
             let form = if is_name || is_number { TermForm::Exact } else { TermForm::Stem };
             for part in pieces(word) {
                 let Some(number) = read.add(&part, form) else { break };

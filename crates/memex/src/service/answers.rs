@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 
 use crate::search::focus::ShownAmount;
 use crate::{
-    FocusView, IndexCompleteness, MemexCatalog, MemexObject, ObjectKind, OutlinePage,
-    OutlineRequest, PrivateAccess, QueryHit, QueryMode, QueryPage, SearchText, WallMinute, resolve,
+    AgendaEntry, AgendaPage, AgendaRequest, AgendaStanding, FocusView, IndexCompleteness,
+    MemexCatalog, MemexObject, ObjectKind, OutlinePage, OutlineRequest, PrivateAccess, QueryHit,
+    QueryMode, QueryPage, SearchText, WallMinute, resolve,
 };
 use bridle_record::StoreError;
 use bridle_sexp::Value;
@@ -63,25 +64,14 @@ impl MemexShared {
         access: PrivateAccess,
     ) -> Result<Value, MemexRefusal> {
         match ask {
-            MemexQuestion::Query(query, details) => {
-                let text = match details.snippets {
-                    SnippetChoice::Shown => SearchText::Snippets,
-                    SnippetChoice::Left => SearchText::None,
-                };
-                let mut query = query.clone();
-                if let QueryMode::Question { now } = &mut query.mode {
-                    now.get_or_insert_with(|| WallMinute((self.clock)().div_euclid(60_000)));
-                }
-                self.read(|catalog| catalog.query(&query, access, text))
-                    .map(|it| page(it, &query.mode, *details, access))
+            MemexQuestion::Query(..)
+            | MemexQuestion::Outline(_)
+            | MemexQuestion::Focus(_)
+            | MemexQuestion::Agenda(_)
+            | MemexQuestion::Object(_) => {
+                let now = WallMinute((self.clock)().div_euclid(60_000));
+                self.read(|catalog| from_catalog(catalog, ask, now, access))
             }
-            MemexQuestion::Outline(outline) => {
-                self.read(|catalog| catalog.outline(outline, access)).map(|it| outlined(it, access))
-            }
-            MemexQuestion::Focus(focus) => {
-                self.read(|catalog| catalog.focus(focus, access)).map(|it| seen(&it, access))
-            }
-            MemexQuestion::Object(name) => self.read(|catalog| object_of(catalog, name, access)),
             MemexQuestion::Status => self.status(access),
             MemexQuestion::Skills => self.read(|catalog| skills(catalog, access)),
             MemexQuestion::SkillSource(name) => self.skill_source(name, access),
@@ -175,6 +165,99 @@ impl MemexShared {
     }
 }
 
+/// Answers a question that the index alone can answer; `NoObject` for any other.
+pub(super) fn from_catalog(
+    catalog: &MemexCatalog,
+    ask: &MemexQuestion,
+    clock: WallMinute,
+    access: PrivateAccess,
+) -> Result<Value, StoreError> {
+    match ask {
+        MemexQuestion::Query(query, details) => {
+            let text = match details.snippets {
+                SnippetChoice::Shown => SearchText::Snippets,
+                SnippetChoice::Left => SearchText::None,
+            };
+            let mut query = query.clone();
+            if let QueryMode::Question { now } = &mut query.mode {
+                now.get_or_insert(clock);
+            }
+            catalog.query(&query, access, text).map(|it| page(it, &query.mode, *details, access))
+        }
+        MemexQuestion::Outline(outline) => {
+            catalog.outline(outline, access).map(|it| outlined(it, access))
+        }
+        MemexQuestion::Focus(focus) => catalog.focus(focus, access).map(|it| seen(&it, access)),
+        MemexQuestion::Agenda(days) => {
+            let asked = days.at(clock);
+            catalog.agenda(&asked, access).map(|it| agenda(&it, &asked, access))
+        }
+        MemexQuestion::Object(name) => object_of(catalog, name, access),
+        MemexQuestion::Status
+        | MemexQuestion::Skills
+        | MemexQuestion::SkillSource(_)
+        | MemexQuestion::Resolve(_)
+        | MemexQuestion::Source(_)
+        | MemexQuestion::Logs(_) => Err(StoreError::Search("a question for a daemon")),
+    }
+}
+
+/// An agenda, as long as it fits an answer.
+fn agenda(found: &AgendaPage, asked: &AgendaRequest, access: PrivateAccess) -> Value {
+    let (mut entries, mut bytes) = (Vec::new(), 0);
+    for entry in &found.entries {
+        let value = planned(entry, access);
+        bytes += value.to_string().len();
+        if bytes > MAX_ANSWER_BYTES {
+            break;
+        }
+        entries.push(value);
+    }
+    let is_cut = found.is_cut || entries.len() < found.entries.len();
+    let pairs = [
+        ("from", day(asked.from)),
+        ("to", day(asked.to)),
+        ("today", day(asked.now)),
+        ("entries", Value::list(entries)),
+    ];
+    let cut = is_cut.then(|| ("cut", Value::bool(true)));
+    success("agenda", pairs.into_iter().chain(cut))
+}
+
+/// An entry of an agenda.
+fn planned(entry: &AgendaEntry, access: PrivateAccess) -> Value {
+    let (standing, days) = match entry.standing {
+        AgendaStanding::OnDay => ("on-day", None),
+        AgendaStanding::Overdue(days) => ("overdue", Some(days)),
+        AgendaStanding::Upcoming(days) => ("upcoming", Some(days)),
+    };
+    let mut pairs = vec![
+        ("day", day(entry.day)),
+        ("kind", Value::keyword(entry.kind.word())),
+        ("standing", Value::keyword(standing)),
+        ("date", day(entry.start)),
+    ];
+    pairs.extend(days.map(|days| ("days", Value::int(days))));
+    if entry.is_timed {
+        pairs.push(("time", clock_time(entry.start)));
+        pairs.extend((entry.stop > entry.start).then(|| ("until", clock_time(entry.stop))));
+    }
+    pairs.extend(entry.repeats.then(|| ("repeats", Value::bool(true))));
+    pairs.extend(facts(&entry.object, access));
+    Value::plist(pairs)
+}
+
+/// A day such as `2026-11-15`.
+fn day(minute: WallMinute) -> Value {
+    Value::str(&minute.to_string()[..DAY_CHARS])
+}
+
+/// A time of day such as `10:30`.
+fn clock_time(minute: WallMinute) -> Value {
+    let minutes = minute.0.rem_euclid(24 * 60);
+    Value::str(format!("{:02}:{:02}", minutes / 60, minutes % 60))
+}
+
 impl IndexActivity {
     /// Returns the fields of a status answer.
     fn fields(&self, access: PrivateAccess) -> Vec<(&'static str, Value)> {
@@ -263,10 +346,11 @@ fn page(
     pairs.extend(page.ranked.map(|ranked| ("ranked", size(ranked))));
     if let QueryMode::Question { .. } = mode {
         pairs.push(("mode", Value::keyword("question")));
-        pairs.extend(page.dates.as_ref().map(|dates| {
-            let day = |minute: WallMinute| Value::str(&minute.to_string()[..DAY_CHARS]);
-            ("dates", Value::list([day(dates.from), day(dates.to)]))
-        }));
+        pairs.extend(
+            page.dates
+                .as_ref()
+                .map(|dates| ("dates", Value::list([day(dates.from), day(dates.to)]))),
+        );
     }
     success("query", pairs)
 }

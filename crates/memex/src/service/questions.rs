@@ -2,8 +2,8 @@
 //! is not understood is refused with its key and what was expected.
 
 use crate::{
-    DateSpan, FocusRequest, MemexQuery, ObjectKind, ObjectReach, OutlineRequest, QueryCursor,
-    QueryMode, StampKind, WallMinute,
+    AgendaRequest, DateSpan, FocusRequest, MemexQuery, ObjectKind, ObjectReach, OutlineRequest,
+    QueryCursor, QueryMode, StampKind, WallMinute,
 };
 use bridle_sexp::Value;
 
@@ -25,6 +25,8 @@ pub enum MemexQuestion {
     Outline(OutlineRequest),
     /// View around a point.
     Focus(FocusRequest),
+    /// Plans of days; the span and the present where they are said.
+    Agenda(AgendaDays),
     /// One object with its text.
     Object(String),
     /// Status of the index.
@@ -39,6 +41,27 @@ pub enum MemexQuestion {
     Source(String),
     /// Latest records that the daemon wrote about itself.
     Logs(usize),
+}
+
+/// Days of an agenda, as far as they are said.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AgendaDays {
+    /// First day.
+    pub from: Option<WallMinute>,
+    /// Last day.
+    pub to: Option<WallMinute>,
+    /// The present.
+    pub now: Option<WallMinute>,
+}
+
+impl AgendaDays {
+    /// Fills what was not said: it is now, and the agenda is of one day.
+    #[must_use]
+    pub fn at(self, clock: WallMinute) -> AgendaRequest {
+        let now = self.now.unwrap_or(clock);
+        let from = self.from.unwrap_or(now);
+        AgendaRequest { from, to: self.to.unwrap_or(from), now }
+    }
 }
 
 /// Details of hits that are shown.
@@ -69,6 +92,7 @@ impl MemexQuestion {
             "query" => read.query(),
             "outline" => read.outline().map(MemexQuestion::Outline),
             "focus" => read.focus().map(MemexQuestion::Focus),
+            "agenda" => read.agenda().map(MemexQuestion::Agenda),
             "get-object" => read.needed("id").map(MemexQuestion::Object),
             "memex-status" => Ok(MemexQuestion::Status),
             "list-all-skills" => Ok(MemexQuestion::Skills),
@@ -133,18 +157,30 @@ impl QuestionPayload<'_> {
 
     fn mode(self) -> Result<QueryMode, MemexRefusal> {
         const EXPECTED: &str = "`:words` or `:question`";
-        let now = match self.text("now")? {
-            None => None,
-            Some(now) => Some(
-                WallMinute::parse(&now)
-                    .ok_or_else(|| field_refusal("now", "a time such as `2026-11-15 10:30`"))?,
-            ),
-        };
+        let now = self.minute("now", "a time such as `2026-11-15 10:30`")?;
         match self.word("mode", EXPECTED)?.as_deref() {
             None | Some("words") => Ok(QueryMode::AllWords),
             Some("question") => Ok(QueryMode::Question { now }),
             Some(_) => Err(field_refusal("mode", EXPECTED)),
         }
+    }
+
+    fn minute(
+        self,
+        key: &'static str,
+        expected: &'static str,
+    ) -> Result<Option<WallMinute>, MemexRefusal> {
+        let Some(text) = self.text(key)? else { return Ok(None) };
+        WallMinute::parse(&text).map(Some).ok_or_else(|| field_refusal(key, expected))
+    }
+
+    fn agenda(self) -> Result<AgendaDays, MemexRefusal> {
+        const EXPECTED: &str = "a date such as `2026-11-15`";
+        Ok(AgendaDays {
+            from: self.minute("from", EXPECTED)?,
+            to: self.minute("to", EXPECTED)?,
+            now: self.minute("now", "a time such as `2026-11-15 10:30`")?,
+        })
     }
 
     fn outline(self) -> Result<OutlineRequest, MemexRefusal> {

@@ -1,11 +1,12 @@
 //! Whatever runs in the engine: turns for work, tasks, and the end of all of them.
 //!
-//! Owned by the hub; session tasks and worker_permits wait here for their turns.
+//! Owned by the hub; session tasks wait here for their turns.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
+use bridle_host::BlockingPool;
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -19,11 +20,11 @@ const MAX_STEPPED_SESSIONS: usize = 512;
 
 /// Turns and tasks of one engine.
 pub(in crate::engine) struct EngineTasks {
-    /// Turns for thoughts and acts.
-    worker_permits: Semaphore,
+    /// Threads for what thoughts and acts do that blocks.
+    blocking: BlockingPool,
     /// Turns for batches: sessions that are loaded and stepped through at the same time.
     step_permits: Semaphore,
-    /// Session tasks, worker_permits, the timer.
+    /// Session tasks, thoughts, acts, the timer.
     pub(in crate::engine) tasks: TaskTracker,
     /// Sessions that had something open when the daemon started and are not loaded yet.
     pub(in crate::engine) recovering: TaskTracker,
@@ -35,10 +36,10 @@ pub(in crate::engine) struct EngineTasks {
 }
 
 impl EngineTasks {
-    /// Makes turns for as many worker_permits.
+    /// Makes room for as many blocking calls.
     pub(in crate::engine) fn new(max_workers: usize, keeping: JoinHandle<()>) -> EngineTasks {
         EngineTasks {
-            worker_permits: Semaphore::new(max_workers),
+            blocking: BlockingPool::new(max_workers),
             step_permits: Semaphore::new(MAX_STEPPED_SESSIONS),
             tasks: TaskTracker::new(),
             recovering: TaskTracker::new(),
@@ -69,9 +70,9 @@ impl EngineTasks {
         }
     }
 
-    /// Waits for a turn to think or act. Never closed; if it were, none would be held back.
-    pub(in crate::engine) async fn worker_permit(&self) -> Option<SemaphorePermit<'_>> {
-        self.worker_permits.acquire().await.ok()
+    /// Threads for what thoughts and acts do that blocks.
+    pub(in crate::engine) fn blocking(&self) -> &BlockingPool {
+        &self.blocking
     }
 
     /// Waits for a turn to load a session and step through its work.

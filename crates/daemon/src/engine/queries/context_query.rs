@@ -29,6 +29,7 @@ const ACTIONS: &[ContextAction] = &[
     ContextAction { name: "query", answer: memory_query::answer },
     ContextAction { name: "outline", answer: memory_query::answer },
     ContextAction { name: "focus", answer: memory_query::answer },
+    ContextAction { name: "agenda", answer: memory_query::answer },
     ContextAction { name: "get-object", answer: memory_query::answer },
     ContextAction { name: "memex-status", answer: memory_query::answer },
     ContextAction { name: "list-all-skills", answer: memory_query::answer },

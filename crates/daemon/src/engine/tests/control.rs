@@ -93,16 +93,25 @@ async fn a_full_inbox_refuses_and_nothing_else_suffers() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn thoughts_beyond_the_limit_wait_for_a_turn() {
+async fn thoughts_that_wait_hold_nobody_up() {
+    // One thread for what blocks, and a hundred thoughts that only wait.
     let rig = Rig::scripted_with(SLOW, |config| config.engine.workers = 1).await;
-    let (one, other) = (rig.join("one", |_| {}).await, rig.join("other", |_| {}).await);
-    one.prompt(1, "slow");
-    one.event().await;
-    other.prompt(1, "quick");
-    let is_answer = |out: &OutboundItem| matches!(out, OutboundItem::Event { event, .. } if event.kind == StreamEventKind::Say);
-    assert!(!other.ready().await.iter().any(is_answer), "two thought at once");
-    one.send("(:type :EVENT :id 2 :payload (:sensor :interrupt))");
-    other.body(StreamEventKind::Say).await;
+    let mut slow = Vec::new();
+    for n in 0..100 {
+        let shell = rig.join(&format!("slow{n}"), |_| {}).await;
+        shell.prompt(1, "slow");
+        shell.event().await;
+        slow.push(shell);
+    }
+    let quick = rig.join("quick", |_| {}).await;
+    quick.prompt(1, "quick");
+    quick.body(StreamEventKind::Say).await;
+    for shell in &slow {
+        shell.send("(:type :EVENT :id 2 :payload (:sensor :interrupt))");
+    }
+    for shell in &slow {
+        assert!(is_error(&shell.body(StreamEventKind::Say).await, "cancelled"));
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -7,14 +7,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use bridle_host::{ActContext, Actuator as _, Host, Readership, ThinkerChoice};
+use bridle_host::{ActContext, ActIo, Actuator as _, Host, Readership, ThinkerChoice};
 use bridle_loop::{Effect, EffectId, Order, Outcome, Signal, TurnId};
 use bridle_memex::{MemoryOptions, MemoryStore};
 use bridle_record::{RecordFilter, RecordNumber, RecordReader, RecordStore};
 use bridle_sexp::Value;
 use tempfile::TempDir;
 
-use super::rig::{self, Rig, Shell, body, emacs, no_load, owner, signal, stranger};
+use super::rig::{self, Rig, Shell, body, emacs, no_load, owner, signal, stranger, waited_for};
 use crate::config::DaemonConfig;
 use crate::engine::commit::batch::{AppendBatch, BatchContext, PostCommit};
 use crate::engine::error::EngineErrorCode;
@@ -340,16 +340,10 @@ fn crashed(state: &Path, root: &Path, crash: Crash) {
     let numbers = store.commit(&[append]).expect("kept");
     if crash == Crash::Written {
         let record = numbers[0].get(draft).expect("a number").0;
-        let mut around = ActContext {
-            session: &session,
-            effect,
-            turn: TurnId(1),
-            record,
-            principal: "uid:1000",
-            at: now,
-            note: &mut |_| {},
-        };
-        assert!(matches!(host.act(&order, &mut around), Outcome::Done(_)));
+        let (session, turn, principal) = (session.clone(), TurnId(1), "uid:1000".into());
+        let context = ActContext { session, effect, turn, record, principal, at: now };
+        let outcome = waited_for(host.act(&order, &ActIo::new(context)));
+        assert!(matches!(outcome, Outcome::Done(_)));
     }
 }
 

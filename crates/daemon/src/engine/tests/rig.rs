@@ -51,6 +51,15 @@ impl Drop for Kept {
     }
 }
 
+/// Waits for what a host does, outside of any runtime.
+pub(super) fn waited_for<T: Send>(future: impl Future<Output = T> + Send) -> T {
+    let wait = || {
+        let mut runtime = tokio::runtime::Builder::new_current_thread();
+        runtime.enable_all().build().expect("a runtime").block_on(future)
+    };
+    std::thread::scope(|scope| scope.spawn(wait).join()).expect("no panic")
+}
+
 impl Rig {
     /// A hub with the builtin thinker.
     pub(super) async fn start() -> Rig {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use bridle_host::{ActContext, Actuator as _, Host, Readership, ThinkerChoice};
+use bridle_host::{ActContext, ActIo, Actuator as _, Host, Readership, ThinkerChoice};
 use bridle_loop::{
     DEFAULT_POLICY, Draft, Effect, EffectId, KeywordName, Order, Outcome, Proposal, SessionId,
     SignalKind, ThinkerFault, TurnId,
@@ -18,7 +18,7 @@ use bridle_sexp::{Value, read_one};
 use tempfile::TempDir;
 
 use super::memory::{TEXT, inbound, question, text, word};
-use super::rig::{self, Rig, Shell, emacs, owner, signal};
+use super::rig::{self, Rig, Shell, emacs, owner, signal, waited_for};
 use crate::config::{DaemonConfig, PolicyChoice};
 use crate::engine::StreamEventKind;
 use crate::engine::commit::batch::{AppendBatch, BatchContext, PostCommit};
@@ -251,12 +251,9 @@ fn last(batch: &AppendBatch<'_>) -> (EffectId, Option<Order>, usize) {
 /// Has an order carried out, as a worker does.
 fn carried(host: &Host, of: (EffectId, TurnId, u64), order: &Order, at: i64) -> Outcome {
     let session = SessionId::parse("work").expect("a name");
-    let ((effect, turn, record), principal) = (of, "uid:1000");
-    let note = &mut |_: &str| {};
-    host.act(
-        order,
-        &mut ActContext { session: &session, effect, turn, record, principal, at, note },
-    )
+    let ((effect, turn, record), principal) = (of, "uid:1000".into());
+    let io = ActIo::new(ActContext { session, effect, turn, record, principal, at });
+    waited_for(host.act(order, &io))
 }
 
 /// A session whose daemon dies on the way back from a failed turn.

@@ -46,7 +46,7 @@ fn keys_that_are_wrong() {
     check("(rule say 1)", "1:7: expected a key, got `say`");
     check("(rule :shout 1 :say \"x\")", "1:7: expected one of :when");
     check("(rule :say \"a\" :SAY \"b\")", "1:16: `:say` is given twice");
-    check("(rule :when \"x\")", "expected `:say`, `:propose`, `:stream` or `:error`");
+    check("(rule :when \"x\")", "expected `:say`, `:text`, `:propose`, `:stream` or `:error`");
     check("(default :when \"x\" :say \"y\")", "`default` has no `:when`");
     check("(rule :when (a b) :say \"y\")", "1:13: expected a string, or keys and values");
     check("(rule :when * :say \"y\")", "expected a string, or keys and values");

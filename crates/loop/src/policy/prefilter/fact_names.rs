@@ -20,6 +20,8 @@ pub(in crate::policy) struct NamedFacts {
     pub(in crate::policy) session: bool,
     /// Anything of an edit that is finer than its file.
     pub(in crate::policy) edit: bool,
+    /// Anything of an effect that the daemon found out.
+    pub(in crate::policy) effect: bool,
     pub(in crate::policy) hash: FactUsage<Box<str>>,
     numbers: [FactUsage<i64>; PrefilterNumber::ALL.len()],
 }
@@ -92,6 +94,7 @@ impl NamedFacts {
             approved: true,
             session: true,
             edit: true,
+            effect: true,
             hash: FactUsage::Somehow,
             numbers: [(); PrefilterNumber::ALL.len()].map(|()| FactUsage::Somehow),
         }
@@ -102,6 +105,7 @@ impl NamedFacts {
         self.approved |= other.approved;
         self.session |= other.session;
         self.edit |= other.edit;
+        self.effect |= other.effect;
         self.hash.add(&other.hash);
         for (one, other) in self.numbers.iter_mut().zip(&other.numbers) {
             one.add(other);
@@ -179,6 +183,11 @@ impl NamedFacts {
             ("approved", _) => self.approved = true,
             ("hash", _) => self.hash = FactUsage::Somehow,
             ("file" | "heading" | "destination" | "arguments", _) => self.edit = true,
+            (
+                "project" | "inside" | "staged" | "layer" | "programs" | "commands" | "code"
+                | "keys" | "hosts" | "secrets" | "changes",
+                _,
+            ) => self.effect = true,
             _ => {}
         }
     }

@@ -17,6 +17,9 @@ pub(in crate::policy) struct PrefilterInput<'f> {
 pub(super) enum PrefilterFlag {
     Approved,
     Protected,
+    Inside,
+    Staged,
+    Keys,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,6 +32,7 @@ pub(super) enum PrefilterText {
     Heading,
     Destination,
     Arguments,
+    Project,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,6 +65,9 @@ impl PrefilterFlag {
         match attribute {
             "approved" => Some(PrefilterFlag::Approved),
             "protected" => Some(PrefilterFlag::Protected),
+            "inside" => Some(PrefilterFlag::Inside),
+            "staged" => Some(PrefilterFlag::Staged),
+            "keys" => Some(PrefilterFlag::Keys),
             _ => None,
         }
     }
@@ -77,6 +84,7 @@ impl PrefilterText {
             "heading" => Some(PrefilterText::Heading),
             "destination" => Some(PrefilterText::Destination),
             "arguments" => Some(PrefilterText::Arguments),
+            "project" => Some(PrefilterText::Project),
             _ => None,
         }
     }
@@ -126,6 +134,9 @@ impl<'f> PrefilterInput<'f> {
         match flag {
             PrefilterFlag::Approved => self.approved == ApprovalQuestion::Yes,
             PrefilterFlag::Protected => self.facts.protected,
+            PrefilterFlag::Inside => self.facts.effect.inside,
+            PrefilterFlag::Staged => self.facts.effect.staged,
+            PrefilterFlag::Keys => self.facts.effect.keys,
         }
     }
 
@@ -139,6 +150,7 @@ impl<'f> PrefilterInput<'f> {
             PrefilterText::Heading => &self.facts.edit.heading,
             PrefilterText::Destination => &self.facts.edit.destination,
             PrefilterText::Arguments => &self.facts.edit.arguments,
+            PrefilterText::Project => &self.facts.effect.project,
         }
     }
 

@@ -39,6 +39,9 @@ struct SeedPlace {
 /// Best place of one word for one candidate: the place, and its share.
 type PartScore = (ReasonPlace, f64);
 
+/// A file and the ordinal of an object in it.
+type FilePlace = (i64, i64);
+
 /// Candidates and their scores.
 pub(super) struct CandidateScores<'c> {
     catalog: &'c MemexCatalog,
@@ -47,7 +50,7 @@ pub(super) struct CandidateScores<'c> {
     seeds: Vec<i64>,
     places: HashMap<i64, SeedPlace>,
     /// Ids by file and ordinal.
-    ids: HashMap<(i64, i64), Option<(i64, Option<i64>)>>,
+    ids: HashMap<FilePlace, Option<(i64, Option<i64>)>>,
     /// Of each candidate, the best place of each signal.
     parts: HashMap<i64, Vec<Option<PartScore>>>,
     weights: Vec<f64>,
@@ -176,7 +179,7 @@ impl<'c> CandidateScores<'c> {
     }
 
     /// Objects close to one, below the same heading, with their distance.
-    fn near(&self, place: SeedPlace) -> Result<Vec<((i64, i64), usize)>, StoreError> {
+    fn near(&self, place: SeedPlace) -> Result<Vec<(FilePlace, usize)>, StoreError> {
         let Some(parent) = place.parent else { return Ok(Vec::new()) };
         let sql = "SELECT id, ordinal FROM object
             WHERE file = ?1 AND ordinal BETWEEN ?2 AND ?3 AND parent = ?4 AND ordinal <> ?5";

@@ -1,0 +1,127 @@
+//! Arguments of the commands for every day: `bridle capture`, `agenda` and `search`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueHint};
+
+use super::PeerArgs;
+
+#[derive(Debug, Args)]
+pub(crate) struct CaptureArgs {
+    /// Text to keep, its first line the title; `-` or nothing reads stdin
+    #[arg(value_name = "TEXT")]
+    pub(crate) words: Vec<String>,
+    /// Template: a heading of this title in `templates.org`
+    #[arg(long, short = 't', value_name = "NAME")]
+    pub(crate) template: Option<String>,
+    /// File of the Org folder [default: the template's, else inbox.org]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) file: Option<String>,
+    /// Only show what would be written
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Do not start a daemon when none runs
+    #[arg(long)]
+    pub(crate) no_start: bool,
+    #[command(flatten)]
+    pub(crate) peer: PeerArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AgendaArgs {
+    /// Today, which is the default
+    #[arg(long, conflicts_with_all = ["week", "from", "to"])]
+    pub(crate) day: bool,
+    /// Today and the six days after it
+    #[arg(long, conflicts_with_all = ["from", "to"])]
+    pub(crate) week: bool,
+    /// First day: 2026-11-15, today, tomorrow, or +7 [default: today]
+    #[arg(long, value_name = "DATE", allow_hyphen_values = true)]
+    pub(crate) from: Option<String>,
+    /// Last day, as for --from [default: the first day]
+    #[arg(long, value_name = "DATE", allow_hyphen_values = true)]
+    pub(crate) to: Option<String>,
+    /// Print one JSON object per entry
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Read the index in this state directory, without a daemon
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) state: Option<String>,
+    #[command(flatten)]
+    pub(crate) peer: PeerArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SearchArgs {
+    /// Words or a question
+    #[arg(value_name = "TEXT", required = true)]
+    pub(crate) words: Vec<String>,
+    /// Take the text for a question: any of its words, best first
+    #[arg(long, short = 'q', conflicts_with = "all_words")]
+    pub(crate) question: bool,
+    /// Take the text for words: all of them must be there
+    #[arg(long = "words", short = 'w')]
+    pub(crate) all_words: bool,
+    /// Say for each result why it was found
+    #[arg(long)]
+    pub(crate) why: bool,
+    /// Print at most this many results
+    #[arg(long, value_name = "COUNT", default_value_t = 10)]
+    pub(crate) limit: u32,
+    /// Print the answer as one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Read the index in this state directory, without a daemon
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) state: Option<String>,
+    #[command(flatten)]
+    pub(crate) peer: PeerArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct OverviewArgs {
+    /// Show again whenever something changed, until interrupted
+    #[arg(long, short = 'w')]
+    pub(crate) watch: bool,
+    /// Print one JSON object; with --watch one per line
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) peer: PeerArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SetupArgs {
+    /// Org folder; made if missing [default: the setting `memex`, else ~/org if it exists, else ~/memex]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) folder: Option<PathBuf>,
+    /// Policies: `ask` before each change (built in), or `file` for a policy file of your own to edit
+    #[arg(long, value_name = "ask|file", value_parser = ["ask", "file"])]
+    pub(crate) policy: Option<String>,
+    /// Do not ask; take the flags and the defaults
+    #[arg(long)]
+    pub(crate) yes: bool,
+    /// Do not start a daemon
+    #[arg(long)]
+    pub(crate) no_start: bool,
+    /// Print one JSON object per step; needs --yes
+    #[arg(long, requires = "yes")]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) peer: PeerArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DoctorArgs {
+    /// Repair what can be repaired without a loss: modes of files, stale sockets
+    #[arg(long)]
+    pub(crate) fix: bool,
+    /// Print one JSON object per check
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) peer: PeerArgs,
+}
