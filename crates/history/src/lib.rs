@@ -15,9 +15,11 @@
 //! - `proposed`: decisions with the payload that they were about
 //! - [`rehearse`]: what other policies would have said
 //! - [`upkeep`]: how large the record is; sessions to forget
+//! - [`action_specs`]: descriptions of actions, by the hash that a session names
 //! - [`session_fold`], [`policy_sets`]: a State from the events of a session, and the policies that they name
 //! - [`record_source`]: the record as all of these read it
 
+pub mod action_specs;
 mod error;
 pub mod head;
 pub mod ledger;

@@ -167,6 +167,7 @@ impl DecisionSearch<'_> {
             | RecordKind::Policy
             | RecordKind::PolicyRefused
             | RecordKind::Refused
+            | RecordKind::Catalog
             | RecordKind::Log
             | RecordKind::Forgot
             | RecordKind::Compacted

@@ -9,12 +9,15 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use bridle_loop::{
-    ActuatorRef, Draft, KeywordName, Order, Outcome, Proposal, ReflexAdvice, SignalContext,
-    SignalKind, ThinkerFault, ThinkerPrompt,
+    Draft, KeywordName, Order, Outcome, Proposal, ReflexAdvice, SignalContext, SignalKind,
+    ThinkerFault, ThinkerPrompt,
 };
 use bridle_sexp::Value;
 
-use crate::actuator::{Actuator, ActuatorRegistry, CrashOutcome, Readership};
+use crate::actuator::{
+    Actuator, ActuatorConflict, ActuatorGroup, ActuatorRegistry, CrashOutcome, HostCatalog,
+    Readership,
+};
 use crate::builtin::BuiltinThinker;
 use crate::error::HostError;
 use crate::facts::DaemonFacts;
@@ -104,9 +107,27 @@ impl Host {
         self.thinker.think(prompt, io).await
     }
 
-    /// The actuators that live here.
-    pub fn actuators(&self) -> Vec<ActuatorRef> {
-        self.registry.list()
+    /// The actuators that live here, with the descriptions of their actions.
+    pub fn catalog(&self) -> Arc<HostCatalog> {
+        self.registry.catalog()
+    }
+
+    /// Puts a group of actuators in the place of the one of this name; an empty group takes it away. Orders
+    /// under way end with the actuators that they began with.
+    ///
+    /// # Errors
+    /// A name is taken by the daemon or by another group, or a description is too large; nothing changes.
+    pub fn replace_actuators(
+        &self,
+        group: &str,
+        actuators: ActuatorGroup,
+    ) -> Result<(), ActuatorConflict> {
+        self.registry.replace(group, actuators)
+    }
+
+    /// Asks all actuators again what they can do.
+    pub fn refresh_actuators(&self) {
+        self.registry.refresh();
     }
 
     /// The payload to judge in the place of one that is proposed to this target; `None` leaves it as it is.
@@ -147,6 +168,6 @@ impl Host {
     /// Whether a proposal is for an actuator that looks at it before it is judged.
     pub fn prepares(&self, proposals: &[Proposal]) -> bool {
         let target = |proposal: &Proposal| self.registry.find(proposal.target.as_ref()?);
-        proposals.iter().filter_map(target).any(Actuator::prepares)
+        proposals.iter().filter_map(target).any(|actuator| actuator.prepares())
     }
 }

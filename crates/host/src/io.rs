@@ -9,7 +9,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bridle_loop::{EffectId, SessionId, TurnId};
+use bridle_loop::{ActionSpec, ActuatorLocation, EffectId, KeywordName, SessionId, TurnId};
 use tokio::time::Instant;
 
 use crate::blocking::{BlockingCallError, BlockingPool};
@@ -49,13 +49,37 @@ pub struct ThoughtIo {
     deadline: Option<Instant>,
     show: PieceSink<ThoughtChannel>,
     blocking: BlockingPool,
+    offered: Arc<[OfferedAction]>,
+}
+
+/// An action that a thinker can propose, and the actuator that carries it out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OfferedAction {
+    /// The actuator, for the target of a proposal.
+    pub target: KeywordName,
+    /// Location of the actuator.
+    pub place: ActuatorLocation,
+    /// Description.
+    pub spec: ActionSpec,
 }
 
 impl ThoughtIo {
     /// A handle without a deadline, whose pieces nobody sees.
     pub fn new(cancel: CancelFlag) -> Self {
         let (show, blocking) = (Arc::new(|_, _: &str| {}), BlockingPool::default());
-        Self { cancel, deadline: None, show, blocking }
+        Self { cancel, deadline: None, show, blocking, offered: Arc::new([]) }
+    }
+
+    /// Sets the actions that can be proposed.
+    #[must_use]
+    pub fn offering(self, offered: Arc<[OfferedAction]>) -> Self {
+        Self { offered, ..self }
+    }
+
+    /// The actions that can be proposed, by actuator: the very ones that `ThinkerPrompt::catalog` is the hash
+    /// of.
+    pub fn offered(&self) -> &Arc<[OfferedAction]> {
+        &self.offered
     }
 
     /// Has pieces given to `show`.

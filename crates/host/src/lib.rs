@@ -36,11 +36,13 @@ mod error;
 mod io;
 pub mod policy_load;
 
-pub use actuator::{Actuator, CrashOutcome, Readership};
+pub use actuator::{
+    Actuator, ActuatorConflict, ActuatorGroup, CrashOutcome, HostCatalog, Readership,
+};
 pub use blocking::{BlockingCallError, BlockingPool};
 pub use cancel::CancelFlag;
 pub use error::HostError;
 pub use facts::{DaemonFacts, SessionFact, SessionList, SessionVisibility, StatusFact};
 pub use host::Host;
-pub use io::{ActChannel, ActContext, ActIo, HostFuture, ThoughtChannel, ThoughtIo};
+pub use io::{ActChannel, ActContext, ActIo, HostFuture, OfferedAction, ThoughtChannel, ThoughtIo};
 pub use thinker::{Thinker, ThinkerChoice};

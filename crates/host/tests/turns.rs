@@ -63,8 +63,9 @@ impl Session {
             name: KeywordName::new("emacs"),
             place: ActuatorLocation::Shell,
             actions: vec![],
+            specs: None,
         };
-        let actuators = session.host.actuators().into_iter().chain([emacs]).collect();
+        let actuators = session.host.catalog().actuators.iter().cloned().chain([emacs]).collect();
         let owner = Box::from("uid:1");
         session.feed(Event::Began(SessionStart {
             owner,

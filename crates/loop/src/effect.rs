@@ -12,6 +12,7 @@ use bridle_sexp::Value;
 
 use crate::decide::{ApprovalIntent, Order};
 use crate::event::{ActuatorRef, Outcome, Signal, SignalSender};
+use crate::hash::TextDigest;
 use crate::ids::{CallId, EffectId, KeywordName, Seq, SessionId, TurnId, UnixMillis};
 use crate::limits::SessionLimits;
 use crate::policy::PolicyFacts;
@@ -129,6 +130,8 @@ pub struct ThinkerPrompt {
     pub rounds: Vec<Arc<ThoughtRound>>,
     /// Drafts before those, which the record alone has.
     pub forgotten: u64,
+    /// Hash of the actuators and of the descriptions of their actions: what the thinker can ask for.
+    pub catalog: Option<TextDigest>,
 }
 
 /// A question and its answer, cut to the limit.

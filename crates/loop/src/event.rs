@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use bridle_sexp::Value;
 
-use crate::hash::{ActionHash, PolicyHash};
+use crate::hash::{ActionHash, PolicyHash, TextDigest};
 use crate::ids::{CallId, EffectId, KeywordName, Seq, SessionId, TurnId};
 use crate::limits::SessionLimits;
 use crate::policy::{GuardPolicies, InstalledPolicies};
@@ -204,6 +204,8 @@ pub struct ActuatorRef {
     pub place: ActuatorLocation,
     /// Actions; every known action if empty.
     pub actions: Vec<KeywordName>,
+    /// Hash of the description of its actions, if there is one.
+    pub specs: Option<TextDigest>,
 }
 
 /// Location of an actuator.

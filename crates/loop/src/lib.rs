@@ -9,7 +9,8 @@
 //! In reading order:
 //! - `ids`, [`SessionLimits`]: names, numbers, bounds
 //! - `event`, `effect`: all that goes in and all that comes out
-//! - `action`: what can be asked of an actuator, and what it touches
+//! - `action`: what can be asked of an actuator, and what it touches; `action_spec`: descriptions of that for
+//!   thinkers
 //! - `policy`: what may be done; `budget`, `hash`: what policies count, what approvals are bound to
 //! - `privacy`, `thought`: labels of texts; what thinkers say, and what became of it
 //! - `state`: what a session remembers
@@ -30,6 +31,7 @@ mod effect;
 mod event;
 
 mod action;
+mod action_spec;
 
 mod budget;
 mod hash;
@@ -60,6 +62,10 @@ pub use action::{
     RiskLevel, STAGE_ACTIONS, ScheduleRequest, ScheduleTime, StageOperation, StageRequest,
     TouchedResource, UNDOS, UndoRequest, UndoTarget, WebRequest,
 };
+pub use action_spec::{
+    ActionSpec, ActuatorSpec, ArgumentShape, ArgumentSpec, InvalidSpec, MAX_ACTION_SPECS,
+    MAX_ACTUATOR_SPEC_BYTES, MAX_ARGUMENT_SPECS, MAX_SPEC_TEXT_BYTES, ToolName,
+};
 pub use budget::PrincipalTallies;
 pub use decide::{ApprovalIntent, Order};
 pub use effect::{
@@ -88,7 +94,8 @@ pub use policy::{
 };
 pub use privacy::Privacy;
 pub use record_kind::{
-    CompactedBody, MarkBody, PolicyBody, PolicyRefusedBody, RecordClass, RecordKind, StartedBody,
+    CatalogBody, CompactedBody, MarkBody, PolicyBody, PolicyRefusedBody, RecordClass, RecordKind,
+    StartedBody,
 };
 pub use sensor::SensorClass;
 pub use state::{HashedEntry, ScheduleFact, SessionState, SharedHistory};

@@ -6,7 +6,7 @@
 
 mod note;
 
-pub use note::{CompactedBody, MarkBody, PolicyBody, PolicyRefusedBody, StartedBody};
+pub use note::{CatalogBody, CompactedBody, MarkBody, PolicyBody, PolicyRefusedBody, StartedBody};
 
 /// Groups of records that are treated alike wherever their kind does not matter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -122,6 +122,8 @@ record_kinds! {
         PolicyRefused "policy-refused",
         /// An attempt at what its principal may not do.
         Refused "refused",
+        /// The description of an actuator's actions.
+        Catalog "catalog",
         /// A line about the record itself.
         Log "log",
     }

@@ -23,7 +23,7 @@ use crate::effect::{
     RememberedRuling, SignalContext, ThinkerPrompt,
 };
 use crate::event::{ActuatorRef, Draft, Event, PrincipalUsage, Signal, SignalSender};
-use crate::hash::PolicyHash;
+use crate::hash::{PolicyHash, TextDigest};
 use crate::ids::{EffectId, Seq, SessionId, TurnId, UnixMillis};
 use crate::limits::SessionLimits;
 use crate::parked_turn::ParkedTurn;
@@ -676,7 +676,17 @@ impl SessionState {
             results: turn.results.clone(),
             rounds: turn.rounds.clone(),
             forgotten: turn.forgotten,
+            catalog: self.catalog(),
         }
+    }
+
+    /// The hash of what a thinker can ask for; none where no actuator describes its actions.
+    fn catalog(&self) -> Option<TextDigest> {
+        let is_described = self.actuators.iter().any(|actuator| actuator.specs.is_some());
+        is_described.then(|| {
+            let all = self.actuators.iter().map(|actuator| actuator.to_value().to_string());
+            TextDigest::of(&all.collect::<String>())
+        })
     }
 }
 

@@ -240,11 +240,13 @@ impl Life {
             name: KeywordName::new(name),
             place: ActuatorLocation::Host,
             actions: actions.iter().map(|action| KeywordName::new(action)).collect(),
+            specs: None,
         };
         let emacs = ActuatorRef {
             name: KeywordName::new("emacs"),
             place: ActuatorLocation::Shell,
             actions: vec![],
+            specs: None,
         };
         life.feed(Event::Registered(vec![
             emacs,

@@ -65,6 +65,7 @@ impl Written {
             name: KeywordName::new("emacs"),
             place: ActuatorLocation::Shell,
             actions: vec![],
+            specs: None,
         };
         self.asked_of(name, emacs, payload)
     }
@@ -77,6 +78,7 @@ impl Written {
             name: KeywordName::new("memory"),
             place: ActuatorLocation::Host,
             actions,
+            specs: None,
         };
         self.asked_of(name, memory, payload)
     }

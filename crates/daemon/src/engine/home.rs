@@ -2,6 +2,7 @@
 //!
 //! One daemon has one home today. Made by `start`; the hub and the tasks of sessions work with it.
 
+pub(in crate::engine) mod action_catalog;
 pub(in crate::engine) mod engine_files;
 pub(in crate::engine) mod guard;
 pub(in crate::engine) mod memex_service;
@@ -23,10 +24,10 @@ use bridle_record::NewRecord;
 use std::sync::Arc;
 
 use bridle_host::Host;
-use bridle_loop::ActuatorRef;
 use bridle_memex::MemoryStore;
 use bridle_record::{AppendNumbers, RecordAppend};
 
+use crate::engine::home::action_catalog::ActionCatalog;
 use crate::engine::home::engine_files::EngineFiles;
 use crate::engine::home::guard::PolicyGuard;
 use crate::engine::home::memex_service::AsyncMemexService;
@@ -44,8 +45,8 @@ pub(crate) struct Home {
     pub(in crate::engine) keeper: RecordWriter,
     pub(in crate::engine) readers: ReaderPool,
     pub(in crate::engine) host: Arc<Host>,
-    /// Actuators that the host carried out when it began.
-    pub(in crate::engine) actuators: Vec<ActuatorRef>,
+    /// Descriptions of actions.
+    pub(in crate::engine) actions: ActionCatalog,
     /// The Org files, if a folder is set.
     pub(in crate::engine) files: EngineFiles,
     pub(in crate::engine) refusals: RefusalCounter,
@@ -83,11 +84,6 @@ impl Home {
 
     pub(in crate::engine) fn host_ref(&self) -> &Host {
         &self.host
-    }
-
-    /// Actuators of the host: those it began with, or those since the memory is open.
-    pub(in crate::engine) fn actuators(&self) -> &[ActuatorRef] {
-        self.files.actuators().unwrap_or(&self.actuators)
     }
 
     pub(in crate::engine) fn keeper(&self) -> &RecordWriter {

@@ -18,6 +18,7 @@ use bridle_sexp::Value;
 use crate::config::DaemonConfig;
 use crate::engine::clock::MonotonicClock;
 use crate::engine::home::Home;
+use crate::engine::home::action_catalog::ActionCatalog;
 use crate::engine::home::engine_files::EngineFiles;
 use crate::engine::home::guard::PolicyGuard;
 use crate::engine::home::principal_usage::PrincipalUsageSums;
@@ -80,6 +81,7 @@ pub(crate) async fn start_hub(config: &DaemonConfig) -> Result<Arc<Hub>, DaemonE
         Arc::new(UnsavedBuffers::open(&config.state, &reader).map_err(DaemonError::Overlays)?);
     let guard = PolicyGuard::start(config, |hash| was_installed(&reader, hash));
     let spending = Arc::new(RecordBudgetUse::read(&reader, config).map_err(DaemonError::Record)?);
+    let actions = ActionCatalog::start(&host.catalog(), &reader).map_err(DaemonError::Record)?;
     drop(reader);
     let metrics = EngineMetrics::default();
     let (keeper, keeping) = RecordWriter::start(
@@ -97,7 +99,7 @@ pub(crate) async fn start_hub(config: &DaemonConfig) -> Result<Arc<Hub>, DaemonE
         clock,
         keeper,
         readers: ReaderPool::new(config.state.clone(), limits.readers),
-        actuators: host.actuators(),
+        actions,
         host: Arc::new(host),
         files,
         refusals: RefusalCounter::default(),

@@ -4,7 +4,9 @@
 
 use std::sync::Arc;
 
-use bridle_loop::{KeywordName, RecordKind, SessionId};
+use bridle_loop::{
+    ActuatorLocation, ActuatorRef, ActuatorSpec, KeywordName, RecordKind, SessionId, TextDigest,
+};
 use bridle_sexp::Value;
 
 use crate::engine::error::EngineError;
@@ -52,11 +54,47 @@ pub(crate) struct AttachRequest {
     /// Its user's time zone.
     pub(crate) time_zone: Option<Box<str>>,
     /// Actuators that it offers, besides the one named like its kind.
-    pub(crate) actuators: Vec<KeywordName>,
+    pub(crate) actuators: Vec<ShellOffer>,
     /// Drawings a second; `None` for the usual.
     pub(crate) render_rate: Option<u64>,
     /// Whether it wants to be told that a message is recorded.
     pub(crate) receipts: bool,
+}
+
+/// An actuator that a shell offers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ShellOffer {
+    /// Its name.
+    pub(crate) name: KeywordName,
+    /// The description of its actions, if the shell gave one, and the hash of that.
+    pub(crate) spec: Option<(TextDigest, Arc<ActuatorSpec>)>,
+}
+
+impl ShellOffer {
+    /// An actuator of which the name is all that is known.
+    pub(crate) fn bare(name: KeywordName) -> ShellOffer {
+        ShellOffer { name, spec: None }
+    }
+
+    /// An actuator that is described.
+    pub(crate) fn described(spec: ActuatorSpec) -> ShellOffer {
+        ShellOffer { name: spec.name.clone(), spec: Some((spec.digest(), Arc::new(spec))) }
+    }
+
+    /// Whether an actuator that a session knows is this one, as it is described.
+    pub(in crate::engine) fn is_known_as(&self, known: &ActuatorRef) -> bool {
+        let digest = self.spec.as_ref().map(|(digest, _)| *digest);
+        known.name == self.name && (digest.is_none() || known.specs == digest)
+    }
+
+    /// The actuator as a session knows it.
+    pub(in crate::engine) fn to_ref(&self) -> ActuatorRef {
+        let (specs, actions) = match &self.spec {
+            Some((digest, spec)) => (Some(*digest), spec.action_names()),
+            None => (None, Vec::new()),
+        };
+        ActuatorRef { name: self.name.clone(), place: ActuatorLocation::Shell, actions, specs }
+    }
 }
 
 impl AttachRequest {
@@ -129,6 +167,7 @@ impl StreamEventKind {
             | RecordKind::Policy
             | RecordKind::PolicyRefused
             | RecordKind::Refused
+            | RecordKind::Catalog
             | RecordKind::Log
             | RecordKind::Forgot
             | RecordKind::Compaction

@@ -19,4 +19,5 @@ mod rollback;
 mod schedules;
 mod spending;
 mod stream;
+mod tools;
 mod untouched;

@@ -70,7 +70,9 @@ async fn draft(
             lost.inc_by(dropped as u64);
         }
     };
+    let offered = hub.home.offered_to(&prompt).await;
     let io = ThoughtIo::new(cancel).showing(show).on(hub.running.blocking().clone());
+    let io = io.offering(offered);
     let mut draft = host.think(&prompt, &io).await?;
     if !host.prepares(&draft.calls) {
         return Ok(draft);

@@ -126,6 +126,7 @@ impl SessionTrace {
             | RecordKind::Policy
             | RecordKind::PolicyRefused
             | RecordKind::Refused
+            | RecordKind::Catalog
             | RecordKind::Log
             | RecordKind::Forgot
             | RecordKind::Compaction

@@ -98,7 +98,8 @@ impl Effect {
                 .put_number("depth", prompt.depth)
                 .put_number("tries", prompt.tries)
                 .put_list("rejected", prompt.rejected.iter().map(|rejection| rejection.to_value()))
-                .put_list("results", prompt.results.iter().map(|deed| deed.summary())),
+                .put_list("results", prompt.results.iter().map(|deed| deed.summary()))
+                .put_text("catalog", prompt.catalog.map(|hash| hash.to_string()).as_deref()),
             Effect::Decided(decision) => decision.put(fields),
             Effect::Act { id, turn, order, deadline, .. } => order
                 .put(fields.put_number("effect", id.0).put_number("turn", turn.0))

@@ -15,7 +15,7 @@ use super::{
     SignalSender, ThinkerFault, TimerTick, WithdrawalReason,
 };
 use crate::effect::Effect;
-use crate::hash::ActionHash;
+use crate::hash::{ActionHash, TextDigest};
 use crate::ids::{CallId, EffectId, Seq};
 use crate::limits::SessionLimits;
 use crate::plist_codec::{
@@ -179,6 +179,7 @@ impl Event {
             | RecordKind::Policy
             | RecordKind::PolicyRefused
             | RecordKind::Refused
+            | RecordKind::Catalog
             | RecordKind::Log
             | RecordKind::Forgot
             | RecordKind::Compacted
@@ -356,6 +357,7 @@ impl ActuatorRef {
             .put_word("name", self.name.as_str())
             .put_word("place", self.place.word())
             .put_words("actions", self.actions.iter().map(crate::ids::KeywordName::as_str))
+            .put_text("specs", self.specs.map(|specs| specs.to_string()).as_deref())
     }
 
     pub(crate) fn from_value(value: &Value) -> Result<Self, UnreadableValue> {
@@ -363,6 +365,10 @@ impl ActuatorRef {
             name: name(value, "name")?,
             place: ActuatorLocation::from_value(value)?,
             actions: list(value, "actions", element_name)?,
+            specs: match value.get("specs") {
+                Some(_) => Some(TextDigest::from_value(value, "specs")?),
+                None => None,
+            },
         })
     }
 }

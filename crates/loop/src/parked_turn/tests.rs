@@ -25,6 +25,7 @@ fn session() -> SessionState {
         name: KeywordName::new("emacs"),
         place: ActuatorLocation::Shell,
         actions: Vec::new(),
+        specs: None,
     };
     step(&mut state, UnixMillis(1), Event::Registered(vec![emacs]));
     state

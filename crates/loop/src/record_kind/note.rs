@@ -4,7 +4,8 @@
 
 use bridle_sexp::Value;
 
-use crate::hash::PolicyHash;
+use crate::action_spec::ActuatorSpec;
+use crate::hash::{PolicyHash, TextDigest};
 use crate::ids::EffectId;
 use crate::plist_codec::{FieldSink as _, PlistBuilder, view};
 use crate::policy::GuardPolicies;
@@ -84,6 +85,31 @@ impl PolicyRefusedBody {
     pub fn write(file: Option<&str>, reason: &str) -> String {
         let fields = PlistBuilder::new().put("file", file.map_or(Value::Nil, Value::str));
         fields.put("reason", reason).done().to_string()
+    }
+}
+
+/// Body of a `catalog` record: the description of an actuator's actions, named by its hash.
+#[derive(Clone, Debug)]
+pub struct CatalogBody {
+    /// Hash of the description.
+    pub digest: Option<TextDigest>,
+    /// Description; `None` when it cannot be read.
+    pub spec: Option<ActuatorSpec>,
+}
+
+impl CatalogBody {
+    /// The text of a body.
+    pub fn write(spec: &ActuatorSpec) -> String {
+        let fields = PlistBuilder::new().put("digest", spec.digest().to_string());
+        fields.put("spec", spec.to_value()).done().to_string()
+    }
+
+    /// Reads a body.
+    pub fn read(value: &Value) -> Self {
+        Self {
+            digest: view::text(value, "digest").and_then(TextDigest::parse),
+            spec: value.get("spec").and_then(|spec| ActuatorSpec::from_value(spec).ok()),
+        }
     }
 }
 

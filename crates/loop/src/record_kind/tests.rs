@@ -4,7 +4,9 @@
 
 use bridle_sexp::Value;
 
-use super::{CompactedBody, MarkBody, PolicyBody, RecordClass, RecordKind, StartedBody};
+use super::{
+    CatalogBody, CompactedBody, MarkBody, PolicyBody, RecordClass, RecordKind, StartedBody,
+};
 use crate::{
     AnsweredBody, CancelledBody, DecidedBody, EffectId, Event, FinishBody, IntentBody, OutcomeBody,
     PolicyHash, PolicySourceBody, PromptBody, ProposalsBody, SayBody, SharedText, SignalBody,
@@ -66,6 +68,9 @@ fn read(kind: RecordKind, body: &Value) -> String {
             let it = CompactedBody::read(body);
             format!("{:?} {:?} {:?}", it.from, it.to, it.sessions().collect::<Vec<_>>())
         }
+        RecordKind::Catalog => {
+            format!("{:?}", CatalogBody::read(body).spec.map(|it| it.actions.len()))
+        }
         // Read by nobody but as the value that they are.
         RecordKind::Registered
         | RecordKind::Counted
@@ -109,6 +114,9 @@ fn bodies_are_read_as_they_were_written() {
     let hash = PolicyHash::of("x");
     let policy = PolicyBody::write(hash, "permit");
     let started = StartedBody::write(EffectId(7));
+    let actions = crate::ActionSpec::known_all(&["log"]);
+    let catalog =
+        CatalogBody::write(&crate::ActuatorSpec { name: crate::KeywordName::new("log"), actions });
     let cases = [
         (RecordKind::Began, r#"(:fork (:session "s" :record 3))"#, r#"None Some(("s", 3))"#),
         (RecordKind::PolicyInstalled, r#"(:hash "ab")"#, r#"Some("ab") None"#),
@@ -153,6 +161,7 @@ fn bodies_are_read_as_they_were_written() {
         (RecordKind::Mark, r#"(:state "ab")"#, r#"TextHash("ab")"#),
         (RecordKind::Mark, r#"(:digest "cd")"#, r#"Digest("cd")"#),
         (RecordKind::Policy, &policy, r#"Some("permit")"#),
+        (RecordKind::Catalog, &catalog, "Some(1)"),
         (
             RecordKind::Compacted,
             r#"(:from 1 :to 2 :sessions ((:session "s")))"#,

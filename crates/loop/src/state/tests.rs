@@ -101,6 +101,7 @@ fn what_was_written_once_is_written_anew_when_it_changes() {
             name: KeywordName::new(name),
             place: ActuatorLocation::Shell,
             actions: Vec::new(),
+            specs: None,
         }]
     };
     let events = [

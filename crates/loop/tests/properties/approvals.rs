@@ -186,6 +186,7 @@ fn live(life: &[Moment]) -> Result<usize, TestCaseError> {
         name: KeywordName::new("emacs"),
         place: ActuatorLocation::Shell,
         actions: Vec::new(),
+        specs: None,
     };
     step(&mut state, now, Event::Registered(vec![emacs]));
     let mut steps = Vec::new();

@@ -411,7 +411,13 @@ fn actuator() -> impl Strategy<Value = ActuatorRef> {
         Just(Vec::new()),
         Just(vec![KeywordName::new("log"), KeywordName::new("tally"), KeywordName::new("reboot")]),
     ];
-    (name(), place, actions).prop_map(|(name, place, actions)| ActuatorRef { name, place, actions })
+    let specs = prop_oneof![Just(None), Just(Some(TextDigest::of("described")))];
+    (name(), place, actions, specs).prop_map(|(name, place, actions, specs)| ActuatorRef {
+        name,
+        place,
+        actions,
+        specs,
+    })
 }
 
 fn answer() -> impl Strategy<Value = Answer> {

@@ -165,11 +165,13 @@ pub(crate) fn judged_with(
             name: KeywordName::new("emacs"),
             place: ActuatorLocation::Shell,
             actions: Vec::new(),
+            specs: None,
         },
         ActuatorRef {
             name: KeywordName::new("host"),
             place: ActuatorLocation::Host,
             actions: names.to_vec(),
+            specs: None,
         },
     ]));
     let protected = vec!["/protected/record.db".into()];

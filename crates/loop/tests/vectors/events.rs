@@ -273,7 +273,7 @@ fn actuator(value: &Value) -> Result<ActuatorRef, String> {
         "host" => ActuatorLocation::Host,
         other => return Err(format!("`{other}` is no place")),
     };
-    Ok(ActuatorRef { name: name.clone(), place, actions: actions.to_vec() })
+    Ok(ActuatorRef { name: name.clone(), place, actions: actions.to_vec(), specs: None })
 }
 
 /// Payloads, each with `to :TARGET` before it and `because "..."`, `as "CALL"` and `then-think` after it.

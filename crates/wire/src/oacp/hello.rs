@@ -25,6 +25,9 @@ pub const MAX_HELLO_TEXT: usize = 256;
 /// Most capabilities or actuators in a hello; the protocol has under ten of its own.
 pub const MAX_HELLO_NAMES: usize = 64;
 
+/// Bytes of the actions that a hello describes, all together: kept as long as its connection.
+pub const MAX_HELLO_ACTIONS: usize = 32 << 10;
+
 /// The least `:max-frame` that is taken, in bytes: every error frame fits in it.
 pub const MIN_MAX_FRAME: usize = 1024;
 
@@ -99,10 +102,35 @@ pub struct ClientHello {
     pub render_rate: Option<u64>,
     /// Whether it wants a receipt for what it sends.
     pub receipts: bool,
-    /// Actuators that it offers, in lower case.
-    pub actuators: Vec<Box<str>>,
+    /// Actuators that it offers.
+    pub actuators: Vec<HelloActuator>,
     /// Signing terms of the client.
     pub auth: Option<HelloAuth>,
+}
+
+/// Actuator in a client's hello.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HelloActuator {
+    /// Its name, in lower case.
+    pub name: Box<str>,
+    /// Description of its actions, as the client wrote it; read by whoever knows actions.
+    pub actions: Option<Value>,
+}
+
+impl From<&str> for HelloActuator {
+    fn from(name: &str) -> Self {
+        HelloActuator { name: name.into(), actions: None }
+    }
+}
+
+impl HelloActuator {
+    fn to_value(&self) -> Value {
+        let name = Value::keyword(&self.name);
+        match &self.actions {
+            None => name,
+            Some(actions) => Value::plist([("name", name), ("actions", actions.clone())]),
+        }
+    }
 }
 
 /// Rights of a shell in the session that it is attached to.
@@ -176,7 +204,7 @@ impl ClientHello {
             out.pair("receipts", Value::T);
         }
         if !self.actuators.is_empty() {
-            out.keywords("actuators", &self.actuators);
+            out.pair("actuators", Value::list(self.actuators.iter().map(HelloActuator::to_value)));
         }
         if let Some(auth) = &self.auth {
             out.pair("auth", auth.to_value());
@@ -306,7 +334,7 @@ fn read_client<V: MessageView>(
         max_frame: max_frame(payload, path)?,
         render_rate: natural("render-rate"),
         receipts: payload.get_some("receipts").is_some(),
-        actuators: names(payload, "actuators", path)?,
+        actuators: actuators(payload, path)?,
         auth: read_auth(payload, path)?,
     })
 }
@@ -424,6 +452,40 @@ fn names<V: MessageView>(
         names.push(short_text(item, &path)?.to_ascii_lowercase().into());
     }
     Ok(names)
+}
+
+/// A short list of names, and of plists with `:name` and `:actions`.
+fn actuators<V: MessageView>(
+    payload: V,
+    path: &MessagePath,
+) -> Result<Vec<HelloActuator>, InvalidMessage> {
+    let Some(list) = payload.get_some("actuators") else { return Ok(Vec::new()) };
+    let path = path.key("actuators");
+    let (mut all, mut bytes) = (Vec::new(), 0_usize);
+    for (index, item) in list.items().take(unpadded_len(list)).enumerate() {
+        let path = path.index(index);
+        if index == MAX_HELLO_NAMES {
+            let expected = format!("expected at most {MAX_HELLO_NAMES} names");
+            return Err(invalid_value(item, &path, &expected));
+        }
+        let named = match item.kind() {
+            Kind::List => item.get_some("name").unwrap_or(item),
+            _ => item,
+        };
+        check_shape(named, FieldShape::Keyword, &path)?;
+        let name = short_text(named, &path)?.to_ascii_lowercase().into();
+        let actions = match item.kind() {
+            Kind::List => item.get("actions").map(MessageView::to_value),
+            _ => None,
+        };
+        bytes = bytes.saturating_add(actions.as_ref().map_or(0, |it| it.to_string().len()));
+        if bytes > MAX_HELLO_ACTIONS {
+            let expected = format!("expected at most {MAX_HELLO_ACTIONS} bytes of actions");
+            return Err(invalid_value(item, &path, &expected));
+        }
+        all.push(HelloActuator { name, actions });
+    }
+    Ok(all)
 }
 
 /// One of a closed list of keywords.

@@ -7,11 +7,12 @@
 //! long: the steps of one append stand together.
 
 use crate::engine::home::Home;
-use bridle_host::{CrashOutcome, Host};
+use bridle_host::{CrashOutcome, Host, HostCatalog};
 use bridle_loop::{
-    ActuatorLocation, ActuatorRef, AnsweredBody, Effect, EffectId, Event, FinishBody, KeywordName,
-    Order, Outcome, PrincipalTallies, RecordKind, ReflexAdvice, SayBody, Seq, SessionStart,
-    SharedText, SignalContext, SignalKind, StartedBody, TimerTick, UnixMillis, Utterance, step,
+    ActuatorLocation, ActuatorRef, AnsweredBody, CatalogBody, Effect, EffectId, Event, FinishBody,
+    KeywordName, Order, Outcome, PrincipalTallies, RecordKind, ReflexAdvice, SayBody, Seq,
+    SessionStart, SharedText, SignalContext, SignalKind, StartedBody, TextDigest, TimerTick,
+    UnixMillis, Utterance, step,
 };
 use bridle_record::{
     MessageReceipt, NewRecord, NewSessionRow, RecordAppend, RecordCause, RecordNumber, SharedPart,
@@ -24,6 +25,7 @@ use std::sync::{Arc, MutexGuard};
 use crate::access::principal::Principal;
 use crate::byte_budget::InFlightBytes;
 use crate::engine::error::{EngineError, EngineErrorCode};
+use crate::engine::home::action_catalog::ActionCatalog;
 use crate::engine::home::guard::{GuardState, PolicyGuard};
 use crate::engine::home::principal_usage::{Act, PrincipalUsageSums};
 use crate::engine::home::schedules::ScheduleList;
@@ -32,7 +34,7 @@ use crate::engine::sessions::inbound_message::{InboundMessage, MessageNewness};
 use crate::engine::sessions::inbox_item::{AnswerRoute, ApprovalAnswering, InboxItem};
 use crate::engine::sessions::live_session::ReplyWaiter;
 use crate::engine::sessions::loaded_session::{AdmittedMessage, LoadedSession, void_body};
-use crate::engine::stream::{AttachmentId, StreamEventKind};
+use crate::engine::stream::{AttachmentId, ShellOffer, StreamEventKind};
 
 /// The principal of what the engine itself does.
 const ENGINE: &str = "engine";
@@ -79,11 +81,13 @@ pub(in crate::engine) enum PostCommit {
 }
 
 /// Services that a batch is made with.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub(in crate::engine) struct BatchContext<'a> {
     pub(in crate::engine) host: &'a Host,
-    /// Actuators of the host.
-    pub(in crate::engine) actuators: &'a [ActuatorRef],
+    /// Actuators of the host, and what they can do.
+    pub(in crate::engine) catalog: Arc<HostCatalog>,
+    /// Descriptions of actions that the record has.
+    pub(in crate::engine) actions: &'a ActionCatalog,
     pub(in crate::engine) guard: &'a PolicyGuard,
     pub(in crate::engine) sums: &'a PrincipalUsageSums,
     pub(in crate::engine) plans: &'a ScheduleList,
@@ -96,7 +100,8 @@ impl<'a> BatchContext<'a> {
     pub(in crate::engine) fn of(home: &'a Home) -> BatchContext<'a> {
         BatchContext {
             host: home.host_ref(),
-            actuators: home.actuators(),
+            catalog: home.host_ref().catalog(),
+            actions: &home.actions,
             guard: &home.guard,
             sums: &home.sums,
             plans: &home.plans,
@@ -120,6 +125,8 @@ pub(in crate::engine) struct AppendBatch<'a> {
     pub(in crate::engine) acts: Vec<Act>,
     /// Reports of messages about buffers.
     pub(in crate::engine) changes: Vec<BufferChange>,
+    /// Descriptions of actions that are recorded with it.
+    pub(in crate::engine) described: Vec<TextDigest>,
 }
 
 impl<'a> AppendBatch<'a> {
@@ -131,14 +138,15 @@ impl<'a> AppendBatch<'a> {
         let session = core.state.session().as_str().into();
         AppendBatch {
             core,
-            services,
             present: services.guard.present(),
             at: services.at,
+            services,
             session,
             append: RecordAppend::default(),
             after: Vec::new(),
             acts: Vec::new(),
             changes: Vec::new(),
+            described: Vec::new(),
         }
     }
 
@@ -156,7 +164,7 @@ impl<'a> AppendBatch<'a> {
     }
 
     /// Adds what one piece of work leads to.
-    pub(in crate::engine) fn add(&mut self, work: InboxItem, offers: &[KeywordName]) {
+    pub(in crate::engine) fn add(&mut self, work: InboxItem, offers: &[ShellOffer]) {
         match work {
             InboxItem::Signal(inbound) => self.signal(inbound, offers),
             InboxItem::Answer(answering) => self.answer(*answering),
@@ -248,7 +256,7 @@ impl<'a> AppendBatch<'a> {
     }
 
     /// A message of a shell: known already, or recorded now.
-    fn signal(&mut self, inbound: Box<InboundMessage>, offers: &[KeywordName]) {
+    fn signal(&mut self, inbound: Box<InboundMessage>, offers: &[ShellOffer]) {
         let receipt = inbound.receipt();
         if let Some(MessageReceipt { message, body }) = receipt
             && let Some(known) = self.core.receipts.find(message, self.at)
@@ -347,30 +355,50 @@ impl<'a> AppendBatch<'a> {
 
     /// Tells the State what can be reached, if that is more than it knows. What a shell offered
     /// once stays: a request to a shell that is away waits for it.
-    fn register(&mut self, offers: &[KeywordName]) {
-        let host = self.services.actuators;
+    fn register(&mut self, offers: &[ShellOffer]) {
+        let catalog = Arc::clone(&self.services.catalog);
+        let host = &*catalog.actuators;
         let known = self.core.state.actuators();
-        let is_known = |name: &KeywordName| known.iter().any(|actuator| actuator.name == *name);
-        if known.starts_with(host) && offers.iter().all(is_known) {
+        let is_known = |offer: &ShellOffer| {
+            let is_host = host.iter().any(|actuator| actuator.name == offer.name);
+            is_host || known.iter().any(|actuator| offer.is_known_as(actuator))
+        };
+        let hosts = known.iter().take_while(|actuator| actuator.place == ActuatorLocation::Host);
+        if hosts.eq(host) && offers.iter().all(is_known) {
             return;
         }
         let is_host = |name: &KeywordName| host.iter().any(|actuator| actuator.name == *name);
         let kept = known.iter().filter(|a| a.place == ActuatorLocation::Shell && !is_host(&a.name));
         let mut shells: Vec<ActuatorRef> = kept.cloned().collect();
-        for name in offers {
-            let is_new = !is_host(name) && shells.iter().all(|actuator| actuator.name != *name);
-            if is_new && shells.len() < MAX_SHELL_ACTUATORS {
-                let name = name.clone();
-                shells.push(ActuatorRef {
-                    name,
-                    place: ActuatorLocation::Shell,
-                    actions: Vec::new(),
-                });
+        for offer in offers.iter().filter(|offer| !is_host(&offer.name)) {
+            match shells.iter().position(|actuator| actuator.name == offer.name) {
+                Some(place) if !offer.is_known_as(&shells[place]) => shells[place] = offer.to_ref(),
+                None if shells.len() < MAX_SHELL_ACTUATORS => shells.push(offer.to_ref()),
+                Some(_) | None => {}
             }
         }
         let all: Vec<ActuatorRef> = host.iter().cloned().chain(shells).collect();
         if all != known {
+            self.describe(&all, offers);
             self.event(Event::Registered(all), RecordCause::None, ENGINE);
+        }
+    }
+
+    /// Records descriptions that the record does not have, before they are named.
+    fn describe(&mut self, actuators: &[ActuatorRef], offers: &[ShellOffer]) {
+        let catalog = Arc::clone(&self.services.catalog);
+        let host = catalog.actuators.iter().zip(&catalog.specs);
+        let host = host.filter_map(|(actuator, spec)| Some((actuator.specs?, spec)));
+        let shells = offers.iter().filter_map(|offer| offer.spec.as_ref());
+        let shells = shells.map(|(digest, spec)| (*digest, spec));
+        for (digest, spec) in host.chain(shells) {
+            let is_named = actuators.iter().any(|actuator| actuator.specs == Some(digest));
+            if is_named && self.services.actions.keep(digest, spec) {
+                let body = CatalogBody::write(spec);
+                let draft = NewRecord::new("", RecordKind::Catalog.word(), self.at, ENGINE, body);
+                self.append.drafts.push(draft);
+                self.described.push(digest);
+            }
         }
     }
 

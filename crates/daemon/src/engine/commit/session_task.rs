@@ -7,7 +7,7 @@
 
 use crate::engine::commit::batch::BatchContext;
 use bridle_history::session_fold;
-use bridle_loop::{KeywordName, RecordKind, SessionStart};
+use bridle_loop::{RecordKind, SessionStart, TextDigest};
 use bridle_record::{
     ForgetRequest, ForgetResult, RecordAppend, RecordNumber, RecordStore, StateCheckpoint, fault,
 };
@@ -34,7 +34,7 @@ use crate::engine::sessions::live_session::LiveSessionSlot;
 use crate::engine::sessions::load;
 use crate::engine::sessions::loaded_session::{LoadedSession, began};
 use crate::engine::sessions::shell_feed::ShellFeed;
-use crate::engine::stream::AttachmentId;
+use crate::engine::stream::{AttachmentId, ShellOffer};
 use crate::engine::workers::admin;
 
 /// Pieces of work in one append: bounds what one failure throws back.
@@ -123,7 +123,7 @@ enum AppendRollback {
 struct PendingBatch {
     works: Vec<InboxItem>,
     /// Actuators that attached shells offer.
-    offers: Vec<KeywordName>,
+    offers: Vec<ShellOffer>,
     /// Effects that are being worked on, if what was left open is to be taken up.
     take_up: Option<BTreeSet<u64>>,
 }
@@ -136,6 +136,8 @@ struct SteppedBatch {
     acts: Vec<Act>,
     /// Reports of messages about buffers.
     changes: Vec<BufferChange>,
+    /// Descriptions of actions that are recorded with it.
+    described: Vec<TextDigest>,
 }
 
 impl PendingBatch {
@@ -152,10 +154,10 @@ impl PendingBatch {
         for work in self.works {
             batch.add(work, &self.offers);
         }
-        let AppendBatch { mut append, after, acts, changes, .. } = batch;
+        let AppendBatch { mut append, after, acts, changes, described, .. } = batch;
         core.complete(&mut append);
         core.bill(&mut append, payer, hub.home.now());
-        SteppedBatch { append, after, acts, changes }
+        SteppedBatch { append, after, acts, changes, described }
     }
 }
 
@@ -211,7 +213,8 @@ impl SessionTask {
         };
         let (offers, busy) = self.look(&works);
         let steps = PendingBatch { works, offers, take_up: (!was_loaded).then_some(busy) };
-        let SteppedBatch { append, after, acts, changes } = match self.step(steps).await {
+        let SteppedBatch { append, after, acts, changes, described } = match self.step(steps).await
+        {
             Ok(made) => made,
             Err(failure) => return self.undo(&failure),
         };
@@ -236,6 +239,7 @@ impl SessionTask {
                 if brings_policies {
                     self.hub.home.guard.set_recorded();
                 }
+                self.hub.home.actions.set_recorded(&described);
                 fault::point("engine.publish");
                 // A token of the recovery is given back when what the session planned is noted.
                 publish::settle(self, after, numbers);
@@ -363,7 +367,7 @@ impl SessionTask {
     }
 
     /// Returns the offers of attached shells, if they may be news, and the effects that are being worked on.
-    fn look(&self, works: &[InboxItem]) -> (Vec<KeywordName>, BTreeSet<u64>) {
+    fn look(&self, works: &[InboxItem]) -> (Vec<ShellOffer>, BTreeSet<u64>) {
         let mut inner = self.session.lock();
         let mut busy: BTreeSet<u64> = inner.workers.keys().copied().collect();
         busy.extend(works.iter().chain(&inner.inbox).filter_map(InboxItem::effect));
@@ -374,9 +378,13 @@ impl SessionTask {
             return (Vec::new(), busy);
         }
         inner.newcomers = false;
-        let mut offers: Vec<KeywordName> = inner.feeds.iter().flat_map(ShellFeed::names).collect();
-        offers.sort();
-        offers.dedup();
+        // Of two that describe the same actuator in two ways the one that came last is believed.
+        let mut offers: Vec<ShellOffer> =
+            inner.feeds.iter().rev().flat_map(ShellFeed::offered).collect();
+        offers.sort_by(|one, other| {
+            one.name.cmp(&other.name).then(other.spec.is_some().cmp(&one.spec.is_some()))
+        });
+        offers.dedup_by(|later, first| later.name == first.name);
         (offers, busy)
     }
 

@@ -6,7 +6,6 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use bridle_loop::ActuatorRef;
 use bridle_memex::{
     EditorSlot, MemexFolder, MemexSettings, MemexSetup, MemoryEditor, MemoryOptions, MemoryStore,
     RollbackChoice, WatchSettings, is_in_clear,
@@ -29,8 +28,6 @@ pub(in crate::engine) struct EngineFiles {
     clock: Arc<MonotonicClock>,
     editor: Arc<OnceLock<MemoryEditor>>,
     open: OnceLock<OpenedStores>,
-    /// Actuators of the host since they are open, if they were not from the start.
-    actuators: OnceLock<Vec<ActuatorRef>>,
     /// One opens them at a time.
     pub(in crate::engine) opening: tokio::sync::Mutex<()>,
 }
@@ -50,7 +47,6 @@ impl EngineFiles {
             clock: Arc::clone(clock),
             editor: Arc::default(),
             open: OnceLock::new(),
-            actuators: OnceLock::new(),
             opening: tokio::sync::Mutex::default(),
         }
     }
@@ -66,10 +62,6 @@ impl EngineFiles {
 
     pub(in crate::engine) fn memex_service(&self) -> Option<&AsyncMemexService> {
         self.open.get().map(|open| &open.memex_service)
-    }
-
-    pub(in crate::engine) fn actuators(&self) -> Option<&[ActuatorRef]> {
-        self.actuators.get().map(Vec::as_slice)
     }
 
     /// Opens the files of the folder that the settings name, for edits; nobody looks after them yet.
@@ -178,7 +170,7 @@ impl EngineFiles {
         let memory = self.open(root)?;
         self.look_after(root, Arc::clone(&memory), &home.overlays)?;
         self.admit(&memory);
-        let _ = self.actuators.set(home.host.actuators());
+        home.host.refresh_actuators();
         Ok(())
     }
 }

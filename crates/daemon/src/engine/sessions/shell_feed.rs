@@ -20,7 +20,8 @@ use crate::access::principal::Principal;
 use crate::engine::error::{EngineError, EngineErrorCode};
 use crate::engine::stream::AttachRole;
 use crate::engine::stream::{
-    AttachRequest, AttachmentId, EventView, OutboundItem, SessionStatus, StreamEvent, StreamMode,
+    AttachRequest, AttachmentId, EventView, OutboundItem, SessionStatus, ShellOffer, StreamEvent,
+    StreamMode,
 };
 
 /// Drawings a second of a shell that did not say.
@@ -69,7 +70,7 @@ pub(in crate::engine) struct ShellProfile {
     pub(in crate::engine) shell: Option<KeywordName>,
     pub(in crate::engine) locale: Option<Box<str>>,
     pub(in crate::engine) time_zone: Option<Box<str>>,
-    pub(in crate::engine) actuators: Vec<KeywordName>,
+    pub(in crate::engine) actuators: Vec<ShellOffer>,
     /// Least time between two drawings.
     interval: Duration,
 }
@@ -139,14 +140,17 @@ impl ShellFeed {
     pub(in crate::engine) fn offers(&self, target: &KeywordName) -> bool {
         self.role == AttachRole::Controller
             && self.mode == StreamMode::Stream
-            && (self.about.shell.as_ref() == Some(target) || self.about.actuators.contains(target))
+            && (self.about.shell.as_ref() == Some(target)
+                || self.about.actuators.iter().any(|offer| offer.name == *target))
     }
 
-    /// Everything that this shell carries out, by name.
-    pub(in crate::engine) fn names(&self) -> impl Iterator<Item = KeywordName> {
+    /// Everything that this shell carries out; what it describes comes first.
+    pub(in crate::engine) fn offered(&self) -> impl Iterator<Item = ShellOffer> {
         let can = self.role == AttachRole::Controller && self.mode == StreamMode::Stream;
-        let names = self.about.shell.iter().chain(&self.about.actuators);
-        names.filter(move |_| can).cloned()
+        let described = self.about.actuators.iter().filter(|offer| offer.spec.is_some());
+        let bare = self.about.actuators.iter().filter(|offer| offer.spec.is_none());
+        let kind = self.about.shell.iter().cloned().map(ShellOffer::bare);
+        described.chain(bare).cloned().chain(kind).filter(move |_| can)
     }
 
     /// Wakes the connection, if it waits.

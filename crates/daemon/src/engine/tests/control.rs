@@ -10,7 +10,7 @@ use bridle_sexp::Value;
 
 use super::rig::{Rig, Shell, owner};
 use crate::engine::error::EngineErrorCode;
-use crate::engine::{AttachRequest, OutboundItem, StreamEventKind};
+use crate::engine::{AttachRequest, OutboundItem, ShellOffer, StreamEventKind};
 
 const SLOW: &str = "(rule :when \"slow\" :delay 600000 :say \"done\") (default :say \"quick\")";
 
@@ -117,10 +117,10 @@ async fn thoughts_that_wait_hold_nobody_up() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_shell_cannot_make_a_session_know_any_number_of_names() {
     let rig = Rig::start().await;
+    let bare = |name: &str| ShellOffer::bare(KeywordName::new(name));
     let named = |from: usize| {
         move |want: &mut AttachRequest| {
-            want.actuators =
-                (from..from + 40).map(|n| KeywordName::new(&format!("a{n}"))).collect();
+            want.actuators = (from..from + 40).map(|n| bare(&format!("a{n}"))).collect();
         }
     };
     let (_one, two) = (rig.join("work", named(0)).await, rig.join("work", named(40)).await);

@@ -18,6 +18,7 @@ use super::rig::{self, Rig, Shell, body, emacs, no_load, owner, signal, stranger
 use crate::config::DaemonConfig;
 use crate::engine::commit::batch::{AppendBatch, BatchContext, PostCommit};
 use crate::engine::error::EngineErrorCode;
+use crate::engine::home::action_catalog::ActionCatalog;
 use crate::engine::home::guard::PolicyGuard;
 use crate::engine::home::principal_usage::PrincipalUsageSums;
 use crate::engine::queries::facts::HubFacts;
@@ -310,14 +311,16 @@ fn crashed(state: &Path, root: &Path, crash: Crash) {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").as_millis();
     let now = i64::try_from(now).expect("before the end of time");
     let config = DaemonConfig { state: state.to_owned(), ..DaemonConfig::default() };
-    let (guard, actuators) = (PolicyGuard::start(&config, |_| false), host.actuators());
+    let (guard, catalog) = (PolicyGuard::start(&config, |_| false), host.catalog());
+    let actions = ActionCatalog::default();
     let sums = PrincipalUsageSums::default();
     let session = bridle_loop::SessionId::parse("work").expect("a name");
     let mut core = LoadedSession::unborn(session.clone());
     let plans = crate::engine::home::schedules::ScheduleList::default();
     let means = BatchContext {
         host: &host,
-        actuators: &actuators,
+        catalog,
+        actions: &actions,
         guard: &guard,
         sums: &sums,
         plans: &plans,

@@ -12,13 +12,14 @@ use super::rig::{self, Rig, Shell, body, emacs, owner};
 use crate::config::DaemonConfig;
 use crate::engine::commit::batch::{AppendBatch, BatchContext, PostCommit};
 use crate::engine::error::EngineErrorCode;
+use crate::engine::home::action_catalog::ActionCatalog;
 use crate::engine::home::guard::PolicyGuard;
 use crate::engine::home::principal_usage::PrincipalUsageSums;
 use crate::engine::queries::facts::HubFacts;
 use crate::engine::sessions::inbound_message::{InboundMessage, MessageNewness};
 use crate::engine::sessions::inbox_item::InboxItem;
 use crate::engine::sessions::loaded_session::{LoadedSession, began};
-use crate::engine::stream::{AttachmentId, StreamMode};
+use crate::engine::stream::{AttachmentId, ShellOffer, StreamMode};
 use crate::engine::{AttachRequest, EventView, OutboundItem, StreamEventKind};
 
 const ASK: &str = "(rule :when \"ask\" :propose ((:target :emacs :action :notify :text \"hi\")))
@@ -100,7 +101,9 @@ async fn a_request_to_a_shell_that_is_away_waits_for_it_also_over_a_restart() {
     assert_eq!(intent.get("effect").and_then(Value::as_i64), Some(effect));
     // It leaves without an answer, and another takes over.
     drop(editor);
-    let editor = rig.join("work", |want| want.actuators = vec![KeywordName::new("emacs")]).await;
+    let editor = rig
+        .join("work", |want| want.actuators = vec![ShellOffer::bare(KeywordName::new("emacs"))])
+        .await;
     assert_eq!(asked(&editor).await, effect);
     assert_eq!(respond(&editor, "work", effect), Ok(()));
     editor.body(StreamEventKind::Acted).await;
@@ -177,7 +180,7 @@ const FORK: &str = "(:type :REQUEST :id 1 :target :system :payload (:action :for
 /// Writes a session whose act of the host is recorded, and perhaps its start, and nothing more.
 fn crashed(directory: &std::path::Path, crash: Crash, text: &str) -> u64 {
     let host = Host::new(&ThinkerChoice::Builtin, Arc::new(HubFacts::default())).expect("a host");
-    let actuators = host.actuators();
+    let (catalog, actions) = (host.catalog(), ActionCatalog::default());
     let mut store = RecordStore::open(directory, &StoreOptions::default()).expect("a record");
     let mut core = LoadedSession::unborn(SessionId::parse("work").expect("a name"));
     let signal = rig::signal(text);
@@ -199,7 +202,8 @@ fn crashed(directory: &std::path::Path, crash: Crash, text: &str) -> u64 {
     let plans = crate::engine::home::schedules::ScheduleList::default();
     let means = BatchContext {
         host: &host,
-        actuators: &actuators,
+        catalog,
+        actions: &actions,
         guard: &guard,
         sums: &sums,
         plans: &plans,

@@ -22,6 +22,7 @@ use super::rig::{self, Rig, Shell, emacs, owner, signal, waited_for};
 use crate::config::{DaemonConfig, PolicyChoice};
 use crate::engine::StreamEventKind;
 use crate::engine::commit::batch::{AppendBatch, BatchContext, PostCommit};
+use crate::engine::home::action_catalog::ActionCatalog;
 use crate::engine::home::guard::PolicyGuard;
 use crate::engine::home::principal_usage::PrincipalUsageSums;
 use crate::engine::home::schedules::ScheduleList;
@@ -276,18 +277,18 @@ fn crashed(config: &DaemonConfig, root: &Path, crash: Crash) {
         RecordStore::open(&config.state, &bridle_record::StoreOptions::default()).expect("a store");
     let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").as_millis();
     let now = i64::try_from(now).expect("before the end of time");
-    let (guard, actuators) = (PolicyGuard::start(config, |_| false), host.actuators());
+    let (guard, catalog) = (PolicyGuard::start(config, |_| false), host.catalog());
+    let actions = &ActionCatalog::default();
     let (sums, plans) = (&PrincipalUsageSums::default(), &ScheduleList::default());
     let mut core = LoadedSession::unborn(SessionId::parse("work").expect("a name"));
-    let means =
-        BatchContext { host: &host, actuators: &actuators, guard: &guard, sums, plans, at: now };
+    let means = BatchContext { host: &host, catalog, actions, guard: &guard, sums, plans, at: now };
     let mut commit =
         |core: &mut LoadedSession, append: &mut bridle_record::RecordAppend, draft: usize| {
             core.complete(append);
             let numbers = store.commit(&[std::mem::take(append)]).expect("kept");
             numbers[0].get(draft).expect("a number").0
         };
-    let mut batch = AppendBatch::new(&mut core, means);
+    let mut batch = AppendBatch::new(&mut core, means.clone());
     batch.begin(|| began("uid:1000", Duration::from_secs(60)));
     let mut prompt = signal("(:type :EVENT :id 1 :payload (:sensor :user-prompt :text \"one\"))");
     prompt.kind = SignalKind::Event;

@@ -128,9 +128,9 @@ fn decisions(rig: &Rig, session: &str) -> Vec<Value> {
 async fn no_actuator_writes_the_policies() {
     let rig = start().await;
     let file = rig.path().join("policy.org");
-    let host = rig.hub.home.host_ref().actuators();
+    let host = rig.hub.home.host_ref().catalog();
     // Builds for fault tests have one more, which counts in files of the state directory.
-    let host = host.into_iter().filter(|it| it.name.as_str() != "tally");
+    let host = host.actuators.iter().cloned().filter(|it| it.name.as_str() != "tally");
     let known: Vec<(KeywordName, Vec<KeywordName>)> =
         host.map(|it| (it.name, it.actions)).collect();
     let names =

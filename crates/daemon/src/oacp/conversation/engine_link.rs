@@ -9,11 +9,11 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use bridle_loop::{KeywordName, SessionId, SignalKind};
+use bridle_loop::{ActuatorSpec, KeywordName, SessionId, SignalKind};
 use bridle_sexp::{Dialect, Keyword, Value};
 use bridle_wire::OacpCode;
 use bridle_wire::oacp::health::HealthCheck;
-use bridle_wire::oacp::hello::{ClientHello, ShellRole};
+use bridle_wire::oacp::hello::{ClientHello, HelloActuator, ShellRole};
 use bridle_wire::oacp::{
     ErrorReply, MessageId, MessageMeta, MessagePath, OacpMessage, response, success,
 };
@@ -25,7 +25,8 @@ use crate::access::principal::Principal;
 use crate::engine;
 use crate::engine::{
     AttachRequest, AttachRole, AttachSnapshot, AttachedShell, DaemonQuery, EngineError, EventView,
-    OutboundItem, QueryAnswer, ResponseEffect, StreamEvent, StreamEventKind, StreamMode,
+    OutboundItem, QueryAnswer, ResponseEffect, ShellOffer, StreamEvent, StreamEventKind,
+    StreamMode,
 };
 use crate::metrics::ConnectionTally;
 use crate::oacp::error_code::error_reply;
@@ -619,6 +620,17 @@ fn to_shell_role(role: AttachRole) -> ShellRole {
     }
 }
 
+/// Reads an actuator of a hello.
+fn offer((index, offered): (usize, &HelloActuator)) -> Result<ShellOffer, ErrorReply> {
+    let name = KeywordName::new(&offered.name);
+    let Some(actions) = &offered.actions else { return Ok(ShellOffer::bare(name)) };
+    let spec = ActuatorSpec::declared(name, actions).map_err(|invalid| {
+        let path = MessagePath::of(&["payload", "actuators"]).index(index).key("actions");
+        ErrorReply { path, ..ErrorReply::because(OacpCode::InvalidValue, invalid.to_string()) }
+    })?;
+    Ok(ShellOffer::described(spec))
+}
+
 /// Makes the attach request of a hello.
 fn wish(hello: &ClientHello) -> Result<AttachRequest, ErrorReply> {
     let session = match &hello.session {
@@ -637,7 +649,7 @@ fn wish(hello: &ClientHello) -> Result<AttachRequest, ErrorReply> {
         shell: hello.shell.as_deref().map(KeywordName::new),
         locale: hello.locale.clone(),
         time_zone: hello.time_zone.clone(),
-        actuators: hello.actuators.iter().map(|name| KeywordName::new(name)).collect(),
+        actuators: hello.actuators.iter().enumerate().map(offer).collect::<Result<_, _>>()?,
         render_rate: hello.render_rate,
         receipts: hello.receipts,
     })
