@@ -9,7 +9,10 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bridle_loop::{ActionSpec, ActuatorLocation, EffectId, KeywordName, SessionId, TurnId};
+use bridle_loop::{
+    ActionSpec, ActuatorLocation, EffectId, KeywordName, ResultReference, Seq, SessionId, TurnId,
+};
+use bridle_sexp::Value;
 use tokio::time::Instant;
 
 use crate::blocking::{BlockingCallError, BlockingPool};
@@ -50,7 +53,11 @@ pub struct ThoughtIo {
     show: PieceSink<ThoughtChannel>,
     blocking: BlockingPool,
     offered: Arc<[OfferedAction]>,
+    results: Option<ResultSource>,
 }
+
+/// Reader of long results: of the session's record, by their numbers.
+type ResultSource = Arc<dyn Fn(Seq) -> HostFuture<'static, Option<Value>> + Send + Sync>;
 
 /// An action that a thinker can propose, and the actuator that carries it out.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,7 +74,22 @@ impl ThoughtIo {
     /// A handle without a deadline, whose pieces nobody sees.
     pub fn new(cancel: CancelFlag) -> Self {
         let (show, blocking) = (Arc::new(|_, _: &str| {}), BlockingPool::default());
-        Self { cancel, deadline: None, show, blocking, offered: Arc::new([]) }
+        Self { cancel, deadline: None, show, blocking, offered: Arc::new([]), results: None }
+    }
+
+    /// Sets where long results are read.
+    #[must_use]
+    pub fn reading(
+        self,
+        results: impl Fn(Seq) -> HostFuture<'static, Option<Value>> + Send + Sync + 'static,
+    ) -> Self {
+        Self { results: Some(Arc::new(results)), ..self }
+    }
+
+    /// The whole of a result of which the prompt has the place alone; `None` if the record has it no more.
+    pub async fn result(&self, stored: &ResultReference) -> Option<Value> {
+        let found = self.results.as_ref()?(stored.seq).await?;
+        stored.is_of(&found).then_some(found)
     }
 
     /// Sets the actions that can be proposed.

@@ -542,6 +542,7 @@ fn ended(
         approve::ask_again(state, pending, out);
     }
     let mut deed = deed(&pending.order, outcome);
+    deed.privacy = answer::label(&pending.order, &deed.outcome);
     deed.store(seq, &state.limits);
     tell_all(state, &pending.tell, &deed, &pending.back, out);
     note_in(state, &[pending.turn], &deed, &pending.back);

@@ -5,16 +5,19 @@
 //! follows from that: nobody proposes a risk.
 
 mod argument;
+mod context;
 mod effect_facts;
 mod exec;
 mod file;
 mod http;
 mod memory;
 mod stage;
+mod tool;
 
 use bridle_sexp::Value;
 
 use self::argument::{forgettable, natural, present, text};
+pub use self::context::{CONTEXT, CONTEXT_ACTIONS, ContextRead};
 pub use self::effect_facts::{ChangeCounts, EffectFacts, MAX_TOLD};
 pub use self::exec::{ExecCommand, ExecRequest};
 pub use self::file::{FILE_ACTIONS, FileOperation, FileRequest};
@@ -24,6 +27,7 @@ pub use self::memory::{
     PreparedEdit, UNDOS, UndoRequest, UndoTarget,
 };
 pub use self::stage::{STAGE_ACTIONS, StageOperation, StageRequest};
+pub use self::tool::{TOOL, ToolCall};
 use crate::event::ActuatorLocation;
 use crate::ids::{KeywordName, UnixMillis};
 use crate::plist_codec::{UnreadableValue, name};
@@ -123,6 +127,10 @@ pub enum Action {
         /// The name.
         name: Box<str>,
     },
+    /// Look something up.
+    Context(ContextRead),
+    /// Call a tool of a server.
+    Tool(Box<ToolCall>),
     /// Anything else.
     Other(KeywordName),
 }
@@ -162,6 +170,8 @@ pub enum TouchedResource {
     Answer,
     /// The record, by adding to it.
     Record,
+    /// The memory, by reading.
+    Memory,
     /// Schedules of this session.
     Plans,
     /// A counter of the test equipment.
@@ -253,6 +263,7 @@ impl Action {
             "exec" => Self::Exec(Box::new(ExecRequest::from_payload(payload)?)),
             "net" => argument::net(payload)?,
             "spend" => argument::spend(payload)?,
+            TOOL => Self::Tool(Box::new(ToolCall::from_payload(payload)?)),
             "tally" => Self::Tally { file: text(payload, "tally", "file")? },
             "snapshot" => Self::Snapshot { name: text(payload, "snapshot", "name")? },
             other => {
@@ -271,17 +282,25 @@ impl Action {
         })
     }
 
-    /// The action as the actuator at a place understands it: some names mean something in the daemon, and
-    /// whatever they like in a shell.
+    /// The action as the actuator of a name at a place understands it: some names mean something in the
+    /// daemon, and whatever they like in a shell.
     ///
     /// # Errors
     /// In the daemon, an argument is missing or is something else.
-    pub fn placed(self, payload: &Value, place: ActuatorLocation) -> Result<Self, InvalidAction> {
+    pub fn placed(
+        self,
+        payload: &Value,
+        target: &KeywordName,
+        place: ActuatorLocation,
+    ) -> Result<Self, InvalidAction> {
         let is_claimed = |name: &str| {
             [FILE_ACTIONS, HTTP_ACTIONS, STAGE_ACTIONS].iter().any(|all| all.contains(&name))
                 && !matches!(name, "read" | "write")
         };
         let name = self.name();
+        if place == ActuatorLocation::Host && target.as_str() == CONTEXT {
+            return Ok(ContextRead::of(name.as_str(), payload).map_or(self, Self::Context));
+        }
         Ok(match (place, self) {
             (ActuatorLocation::Shell, Self::File(_) | Self::Http(_) | Self::Stage(_))
                 if is_claimed(name.as_str()) =>
@@ -319,6 +338,8 @@ impl Action {
             Self::Edit(edit) => edit.name(),
             Self::Undo(undo) => undo.name(),
             Self::Snapshot { .. } => "snapshot",
+            Self::Context(read) => read.name,
+            Self::Tool(_) => TOOL,
             Self::Other(name) => return name.clone(),
         })
     }
@@ -329,6 +350,7 @@ impl Action {
             Self::Message { .. } | Self::Notify { .. } => TouchedResource::Screen,
             Self::Complete { .. } => TouchedResource::Answer,
             Self::Log { .. } => TouchedResource::Record,
+            Self::Context(_) => TouchedResource::Memory,
             Self::Schedule(_) | Self::Unschedule { .. } => TouchedResource::Plans,
             Self::Tally { .. } => TouchedResource::Counter,
             Self::Fork { .. } => TouchedResource::Sessions,
@@ -343,7 +365,9 @@ impl Action {
             },
             Self::Net { .. } | Self::Http(_) => TouchedResource::Network,
             Self::Spend { .. } => TouchedResource::Money,
-            Self::Eval { .. } | Self::Exec(_) | Self::Other(_) => TouchedResource::Anything,
+            Self::Eval { .. } | Self::Exec(_) | Self::Tool(_) | Self::Other(_) => {
+                TouchedResource::Anything
+            }
             Self::Forget { .. } => TouchedResource::Past,
         }
     }
@@ -354,6 +378,7 @@ impl Action {
             TouchedResource::Screen
             | TouchedResource::Answer
             | TouchedResource::Record
+            | TouchedResource::Memory
             | TouchedResource::Plans
             | TouchedResource::Stage
             | TouchedResource::Counter => RiskLevel::Safe,
@@ -386,6 +411,8 @@ impl Action {
                 | Self::Edit(_)
                 | Self::Undo(_)
                 | Self::Snapshot { .. }
+                | Self::Context(_)
+                | Self::Tool(_)
         )
     }
 
@@ -452,6 +479,7 @@ impl TouchedResource {
             TouchedResource::Screen => "the screen",
             TouchedResource::Answer => "nothing",
             TouchedResource::Record => "the log",
+            TouchedResource::Memory => "the memory, by reading",
             TouchedResource::Plans => "the session's plans",
             TouchedResource::Stage => "changes that wait",
             TouchedResource::Counter => "a counter",

@@ -356,7 +356,7 @@ impl DecisionCase<'_> {
         let target = self.target(&action);
         let (target, place) = self.passes(DecisionRule::Target, target)?;
         self.target = Some(target.clone());
-        let action = self.placed(action, place)?;
+        let action = self.placed(action, &target, place)?;
         let supported = supported(self.state, &action, &target, place);
         self.passes(DecisionRule::Action, supported)?;
         let budget = self.budget();
@@ -419,8 +419,13 @@ impl DecisionCase<'_> {
     }
 
     /// The action as it is meant at its place.
-    fn placed(&mut self, action: Action, place: ActuatorLocation) -> Result<Action, Denial> {
-        let placed = action.placed(&self.payload, place).map_err(|fault| denial(&fault))?;
+    fn placed(
+        &self,
+        action: Action,
+        target: &KeywordName,
+        place: ActuatorLocation,
+    ) -> Result<Action, Denial> {
+        let placed = action.placed(&self.payload, target, place).map_err(|fault| denial(&fault))?;
         match placed.fault(&self.payload) {
             None => Ok(placed),
             Some(fault) => Err((RefusalCode::Refused, fault.to_owned())),
@@ -672,10 +677,11 @@ impl AllowedProposal {
     fn from_value(value: &Value) -> Result<Self, UnreadableValue> {
         let payload = required(value, "payload")?;
         let place = ActuatorLocation::from_value(value)?;
+        let target = name(value, "target")?;
         let action = Action::from_payload(payload)
-            .and_then(|action| action.placed(payload, place))
+            .and_then(|action| action.placed(payload, &target, place))
             .map_err(|_| UnreadableValue::new("payload", "the payload of an action"))?;
         let payload = Arc::new(payload.clone());
-        Ok(Self { action, target: name(value, "target")?, place, payload })
+        Ok(Self { action, target, place, payload })
     }
 }

@@ -18,7 +18,8 @@ use crate::access::principal::Principal;
 use crate::engine::clock::MonotonicClock;
 use crate::engine::error::EngineError;
 use bridle_loop::{
-    ApprovalRequest, PolicyVerdict, SessionAccess, SessionId, UnixMillis, VisitedSession,
+    ANONYMOUS, ApprovalRequest, PolicyVerdict, SessionAccess, SessionId, SignalSender, UnixMillis,
+    VisitedSession,
 };
 use bridle_record::NewRecord;
 use std::sync::Arc;
@@ -120,6 +121,19 @@ impl Home {
         let visited = VisitedSession { session, owner, now: UnixMillis(self.now()) };
         let found = self.guard.present().installed.may(&who.asker(), access, visited);
         who.permits(access) && found.word == PolicyVerdict::Allow
+    }
+
+    /// Asks the policies whether somebody may do this from within a session of theirs.
+    pub(in crate::engine) fn may_ask(
+        &self,
+        asker: &SignalSender,
+        access: SessionAccess,
+        session: &SessionId,
+    ) -> bool {
+        let owner = &*asker.principal;
+        let visited = VisitedSession { session, owner, now: UnixMillis(self.now()) };
+        let found = self.guard.present().installed.may(asker, access, visited);
+        *asker.principal != *ANONYMOUS && found.word == PolicyVerdict::Allow
     }
 
     /// Asks the policies whether somebody may answer a question of a session.

@@ -9,6 +9,7 @@
 //! - `facts`: what the daemon tells about itself
 
 pub(in crate::engine) mod buffer_query;
+pub(in crate::engine) mod context_actuator;
 pub(in crate::engine) mod context_query;
 pub(in crate::engine) mod facts;
 pub(in crate::engine) mod grant_query;

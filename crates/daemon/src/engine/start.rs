@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use bridle_history::policy_sets::was_installed;
 use bridle_host::Host;
-use bridle_loop::{RecordKind, SessionId, TimerTick};
+use bridle_loop::{CONTEXT, RecordKind, SessionId, TimerTick};
 use bridle_memex::MEMORY;
 use bridle_record::{NewRecord, RecordAppend, RecordStore, WakingSession};
 use bridle_sexp::Value;
@@ -30,6 +30,7 @@ use crate::engine::home::spending::RecordBudgetUse;
 use crate::engine::home::unsaved_buffers::UnsavedBuffers;
 use crate::engine::hub::Hub;
 use crate::engine::hub::engine_tasks::EngineTasks;
+use crate::engine::queries::context_actuator::ContextActuator;
 use crate::engine::queries::facts::HubFacts;
 use crate::engine::sessions::inbox_item::InboxItem;
 use crate::engine::sessions::session_directory::SessionDirectory;
@@ -73,7 +74,10 @@ pub(crate) async fn start_hub(config: &DaemonConfig) -> Result<Arc<Hub>, DaemonE
     let clock = Arc::new(clock(&mut store, config)?);
     let files = EngineFiles::of(config, &clock);
     let host = host.with_actuator(MEMORY, Box::new(files.seat()));
+    let host = host.with_actuator(CONTEXT, Box::new(ContextActuator::new(&facts)));
     let memory = files.begin(config.memex.as_deref())?;
+    // The memory has actions since it is open.
+    host.refresh_actuators();
     let reader = store.reader().map_err(DaemonError::Record)?;
     let waiting = reader.open_sessions().map_err(DaemonError::Record)?;
     let sums = PrincipalUsageSums::read(&reader, clock.now()).map_err(DaemonError::Record)?;

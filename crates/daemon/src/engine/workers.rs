@@ -19,6 +19,7 @@ use crate::engine::sessions::inbox_item::HOST;
 use crate::engine::sessions::inbox_item::InboxItem;
 use crate::engine::sessions::live_session::CancellableWorker;
 use crate::engine::sessions::live_session::LiveSessionSlot;
+use crate::engine::sessions::load;
 use crate::log_line::one_line;
 
 /// An order on its way to an actuator of the host.
@@ -72,7 +73,11 @@ async fn draft(
     };
     let offered = hub.home.offered_to(&prompt).await;
     let io = ThoughtIo::new(cancel).showing(show).on(hub.running.blocking().clone());
-    let io = io.offering(offered);
+    let (readers, id) = (hub.home.readers.clone(), session.id.clone());
+    let io = io.offering(offered).reading(move |seq| {
+        let (readers, id) = (readers.clone(), id.clone());
+        Box::pin(async move { load::result(&readers, id, seq).await.ok().flatten() })
+    });
     let mut draft = host.think(&prompt, &io).await?;
     if !host.prepares(&draft.calls) {
         return Ok(draft);

@@ -5,12 +5,15 @@
 
 use bridle_sexp::Value;
 
+use crate::action::Action;
+use crate::decide::Order;
 use crate::effect::{Addressee, Deed, RefusalCode, TurnEnd};
 use crate::event::{Outcome, Signal, SignalKind};
 use crate::ids::EffectId;
 use crate::parked_turn;
 use crate::perceive;
 use crate::plist_codec::{FieldSink, PlistBuilder};
+use crate::privacy::Privacy;
 use crate::state::{RunningTurn, SessionState};
 
 /// Bytes of what is wanted that are shown to somebody who comes back: a screen or two. The hash
@@ -184,4 +187,14 @@ fn cause(outcome: &Outcome) -> Option<(RefusalCode, String)> {
             (RefusalCode::UnknownOutcome, "begun, and nobody knows how it ended".into())
         }
     })
+}
+
+/// The label of an outcome: a read says how far its answer may travel; everything else is private.
+pub(super) fn label(order: &Order, outcome: &Outcome) -> Privacy {
+    match (order.action(), outcome) {
+        (Action::Context(_), Outcome::Done(result)) => {
+            Privacy::from_value(result).unwrap_or(Privacy::Secret)
+        }
+        _ => Privacy::default(),
+    }
 }

@@ -57,7 +57,7 @@ fn example(argument: &ArgumentSpec) -> Value {
 
 /// Reads an action as an actuator of the host means it.
 fn read(payload: &Value) -> Result<Action, InvalidAction> {
-    Action::from_payload(payload)?.placed(payload, ActuatorLocation::Host)
+    Action::from_payload(payload)?.placed(payload, &KeywordName::new("any"), ActuatorLocation::Host)
 }
 
 #[test]

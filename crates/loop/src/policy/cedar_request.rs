@@ -230,6 +230,8 @@ impl CedarRequest {
             ("keys", RestrictedExpression::new_bool(facts.effect.keys)),
             ("hosts", strings(&facts.reach.hosts)),
             ("secrets", strings(&facts.reach.secrets)),
+            ("server", string(facts.reach.tool.as_ref().map_or("", |it| &it.server))),
+            ("tool", string(facts.reach.tool.as_ref().map_or("", |it| &it.tool))),
             ("changes", changes(&facts.effect.changes)?),
             ("now", RestrictedExpression::new_long(facts.now)),
             ("minute", RestrictedExpression::new_long(facts.minute)),

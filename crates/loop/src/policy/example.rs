@@ -223,14 +223,15 @@ fn act(example: &Value, around: &ProposalCircumstances<'_>) -> Result<PolicyFact
         Some(place) if place.as_str() == "shell" => ActuatorLocation::Shell,
         _ => ActuatorLocation::Host,
     };
-    let action = Action::from_payload(&payload).and_then(|action| action.placed(&payload, place));
-    let action = action.map_err(|fault| fault.to_string())?;
     let target = match example.get("target") {
         None => KeywordName::new("system"),
         Some(target) => {
             KeywordName::of(target).ok_or("`:target` of an example, expected a keyword")?
         }
     };
+    let action =
+        Action::from_payload(&payload).and_then(|action| action.placed(&payload, &target, place));
+    let action = action.map_err(|fault| fault.to_string())?;
     let protected = example.get("protected").is_some_and(|flag| !flag.is_nil());
     let wanted =
         RequestedAction { action: &action, target: &target, place, payload: &payload, protected };

@@ -11,7 +11,8 @@ use std::sync::Arc;
 use bridle_sexp::Value;
 
 use super::edit_facts::EditFacts;
-use crate::action::{Action, EffectFacts, ExecCommand, RiskLevel, StageOperation};
+use crate::action::{Action, CONTEXT, EffectFacts, ExecCommand, RiskLevel, StageOperation, TOOL};
+use crate::action_spec::ToolName;
 use crate::budget::HourlyCounts;
 use crate::decide::ASKER;
 use crate::effect::ProposalAuthor;
@@ -52,20 +53,24 @@ pub struct PolicyFacts {
     pub(super) counts: HourlyCounts,
 }
 
-/// Names of hosts and of secrets.
+/// Names of hosts, of secrets and of a tool.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct ReachFacts {
     pub(super) hosts: Vec<Box<str>>,
     pub(super) secrets: Vec<Box<str>>,
+    /// Server and tool of a call.
+    pub(super) tool: Option<ToolName>,
 }
 
 impl ReachFacts {
     fn of(action: &Action) -> Self {
         match action {
-            Action::Exec(exec) => Self { hosts: exec.network.clone(), secrets: Vec::new() },
+            Action::Exec(exec) => Self { hosts: exec.network.clone(), ..Self::default() },
+            Action::Tool(call) => Self { tool: Some(call.name.clone()), ..Self::default() },
             Action::Http(request) => Self {
                 hosts: vec![request.host.clone()],
                 secrets: request.secrets.iter().map(|(_, secret)| secret.clone()).collect(),
+                tool: None,
             },
             _ => Self::default(),
         }
@@ -248,8 +253,8 @@ impl PolicyFacts {
             (PolicyResource::Session, hash.unwrap_or_default().into())
         } else {
             let payload = required(decided, "payload")?;
-            let action =
-                Action::from_payload(payload).and_then(|action| action.placed(payload, place));
+            let action = Action::from_payload(payload)
+                .and_then(|action| action.placed(payload, &target, place));
             let action =
                 action.map_err(|_| UnreadableValue::new("payload", "the payload of an action"))?;
             effect = Arc::new(action.effect_facts().cloned().unwrap_or_default());
@@ -383,7 +388,7 @@ const THINK: &str = "think";
 pub(super) const MESSAGE: &str = "message";
 
 /// The actions of the schema that are done by an actuator.
-pub(super) const ACTS: [&str; 23] = [
+pub(super) const ACTS: [&str; 25] = [
     MESSAGE,
     "notify",
     "complete",
@@ -405,6 +410,8 @@ pub(super) const ACTS: [&str; 23] = [
     "edit",
     "undo",
     "snapshot",
+    CONTEXT,
+    TOOL,
     THINK,
     OTHER,
 ];
@@ -432,6 +439,7 @@ pub(crate) fn kind(action: &Action) -> &'static str {
         Action::Undo(_) => return "undo",
         Action::File(file) => return if file.is_change() { "write" } else { "read" },
         Action::Http(_) => return "net",
+        Action::Context(_) => return CONTEXT,
         Action::Stage(stage) => {
             let is_commit = matches!(stage.operation, StageOperation::Commit { .. });
             return if is_commit { "commit" } else { OTHER };

@@ -30,7 +30,8 @@ impl HubFacts {
         let _ = self.0.set(Arc::downgrade(hub));
     }
 
-    fn hub(&self) -> Option<Arc<Hub>> {
+    /// The hub, once it is there.
+    pub(in crate::engine) fn hub(&self) -> Option<Arc<Hub>> {
         self.0.get().and_then(Weak::upgrade)
     }
 }

@@ -83,7 +83,7 @@ pub(in crate::engine) async fn recall(
 }
 
 /// The latest that the daemon has recorded about itself, the oldest of it first.
-async fn logs(hub: &Hub, limit: usize) -> Result<Value, EngineError> {
+pub(in crate::engine) async fn logs(hub: &Hub, limit: usize) -> Result<Value, EngineError> {
     let head = hub.home.head();
     let records = hub.home.readers.read(move |reader| latest(reader, head, limit)).await?;
     let entries = records.iter().map(|record| {

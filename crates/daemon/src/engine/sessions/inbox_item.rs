@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use bridle_host::Host;
 use bridle_loop::{
-    ApprovalAnswer, Draft, Outcome, Seq, SessionStart, SignalKind, ThinkerFault, TimerTick,
-    WithdrawalReason,
+    ApprovalAnswer, CONTEXT, Draft, Outcome, Seq, SessionStart, SignalKind, ThinkerFault,
+    TimerTick, WithdrawalReason,
 };
 use bridle_record::{ForgetRequest, ForgetResult, RecordNumber};
 use bridle_sexp::Value;
@@ -115,7 +115,7 @@ impl InboxItem {
             InboxItem::Signal(inbound) => {
                 let target = inbound.signal.target.as_ref();
                 inbound.signal.kind == SignalKind::Request
-                    && target.is_some_and(|target| target.as_str() == MEMORY)
+                    && target.is_some_and(|target| matches!(target.as_str(), MEMORY | CONTEXT))
             }
             _ => false,
         }

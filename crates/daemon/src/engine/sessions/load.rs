@@ -5,9 +5,10 @@
 
 use bridle_history::policy_sets::PolicySetCache;
 use bridle_history::record_source::kind_of;
-use bridle_history::session_fold::{HistoryFold, fold};
-use bridle_loop::{ActuatorLocation, Effect, KeywordName, SessionId};
+use bridle_history::session_fold::{HistoryFold, fold, parse};
+use bridle_loop::{ActuatorLocation, Effect, KeywordName, RecordKind, Seq, SessionId};
 use bridle_record::{LoadedSessionRows, ReceiptRow, Record, RecordReader, StoreError};
+use bridle_sexp::Value;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -58,6 +59,23 @@ pub(in crate::engine) async fn page(
     most: usize,
 ) -> Result<Vec<Arc<StreamEvent>>, EngineError> {
     readers.read(move |reader| read_page(reader, &session, after, most)).await
+}
+
+/// The result of an act whose outcome has this number in the stream of its session; `None` if there is none.
+///
+/// # Errors
+/// The record cannot be read.
+pub(in crate::engine) async fn result(
+    readers: &ReaderPool,
+    session: SessionId,
+    seq: Seq,
+) -> Result<Option<Value>, EngineError> {
+    let after = seq.0.saturating_sub(1);
+    let found = readers.read(move |reader| reader.stream(session.as_str(), after, 1)).await?;
+    let is_meant =
+        |record: &&Record| record.seq == Some(seq.0) && kind_of(record) == Some(RecordKind::Acted);
+    let body = found.iter().find(is_meant).and_then(|record| parse(record.body.text()?));
+    Ok(body.and_then(|body| body.get("result").cloned()))
 }
 
 fn read_page(

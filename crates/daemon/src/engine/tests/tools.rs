@@ -9,7 +9,7 @@ use bridle_loop::{
 use bridle_record::{Record, RecordFilter, RecordNumber, RecordReader};
 use bridle_sexp::Value;
 
-use super::rig::{Rig, Shell, body};
+use super::rig::{self, Rig, Shell, body, owner, stranger};
 use crate::engine::{AttachRequest, ShellOffer, StreamEventKind};
 
 /// Does what it is told, under any name.
@@ -141,4 +141,78 @@ async fn actuators_are_swapped_while_the_daemon_runs() {
     host.replace_actuators("skills", Vec::new()).expect("taken");
     let gone = answered(&shell, ask).await;
     assert!(message(&gone).contains("no target `echo`"), "{gone}");
+}
+
+/// Looks a word up, and says so when something came back.
+const LOOKS_UP: &str = r#"
+(rule :when "look *" :propose ((:target :context :action :query :text "$1" :call "c1"
+  :prepared (:access :owner))))
+(rule :when "part *" :propose ((:target :context :action :get-result :seq 3 :from 1 :length 7 :call "c2")))
+(rule :result (:target :context :outcome :done) :text "looked")
+(rule :result (:target :context :outcome :failed) :text "failed")
+"#;
+
+/// A hub with a memory of two notes, one of them private.
+async fn remembering(folder: &std::path::Path) -> Rig {
+    let notes = "* Kiwi harvest\nIn June.\n* Kiwi thief :private:\nIt was zanzibar.\n";
+    std::fs::write(folder.join("notes.org"), notes).expect("the folder is ours");
+    let at = folder.to_owned();
+    let rig = Rig::scripted_with(LOOKS_UP, move |config| config.memex = Some(at)).await;
+    let is_ready = || async {
+        let text = "(:type :REQUEST :id 9 :target :context :payload (:action :memex-status))";
+        let query = rig::query(text).expect("understood");
+        let told = crate::engine::ask_daemon(Arc::clone(&rig.hub), owner(), query, None).await;
+        told.is_ok_and(|told| told.get("state").is_some_and(|state| state.is_keyword("ready")))
+    };
+    while !is_ready().await {
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    }
+    rig
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_thinker_reads_the_memory_and_the_record_has_what_it_read() {
+    let folder = tempfile::TempDir::new().expect("a folder");
+    let rig = remembering(folder.path()).await;
+    let shell = rig.join("work", |_| {}).await;
+    shell.prompt(1, "look kiwi");
+    let answer = shell.body(StreamEventKind::Say).await;
+    assert!(answer.to_string().contains("looked"), "{answer}");
+    let [acted] = &*records(&rig, "acted") else { panic!("one act") };
+    let result = value(acted).get("result").expect("a result").clone();
+    // An owner asks in a session of theirs: all of it is there, and labelled for models that are elsewhere.
+    assert!(result.to_string().contains("Kiwi thief"), "{result}");
+    assert!(result.get("privacy").is_some_and(|label| label.is_keyword("secret")), "{result}");
+    let judged = records(&rig, "decided")
+        .iter()
+        .map(value)
+        .find(|it| it.get("target").is_some_and(|target| target.is_keyword("context")));
+    let facts = judged.expect("judged").get("facts").expect("facts").clone();
+    assert!(facts.get("kind").is_some_and(|kind| kind.is_keyword("context")), "{facts}");
+    assert!(facts.get("risk").is_some_and(|risk| risk.is_keyword("safe")), "{facts}");
+    // Whoever is not an owner is shown what others are shown, whatever the proposal says about itself.
+    let other = rig.try_join(stranger(), "other", |_| {}).await.expect("attached");
+    other.prompt(1, "look kiwi");
+    other.body(StreamEventKind::Say).await;
+    let theirs = records(&rig, "acted").pop().expect("an act");
+    assert!(!theirs.body.text().expect("kept").contains("thief"), "{:?}", theirs.body);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_long_result_is_read_in_parts_from_its_own_session() {
+    let folder = tempfile::TempDir::new().expect("a folder");
+    let rig = remembering(folder.path()).await;
+    let shell = rig.join("work", |_| {}).await;
+    shell.prompt(1, "look kiwi");
+    shell.body(StreamEventKind::Say).await;
+    let seq = records(&rig, "acted")[0].seq;
+    assert_eq!(seq, Some(3), "the number that the script asks for");
+    shell.prompt(2, "part of it");
+    assert!(shell.body(StreamEventKind::Say).await.to_string().contains("looked"));
+    let part = value(&records(&rig, "acted")[1]).get("result").expect("a result").clone();
+    let text = part.get("text").and_then(Value::as_str).expect("a part");
+    assert_eq!(text, ":status", "{part}");
+    let elsewhere = rig.join("elsewhere", |_| {}).await;
+    elsewhere.prompt(1, "part of it");
+    assert!(elsewhere.body(StreamEventKind::Say).await.to_string().contains("failed"));
 }

@@ -185,7 +185,7 @@ impl NamedFacts {
             ("file" | "heading" | "destination" | "arguments", _) => self.edit = true,
             (
                 "project" | "inside" | "staged" | "layer" | "programs" | "commands" | "code"
-                | "keys" | "hosts" | "secrets" | "changes",
+                | "keys" | "hosts" | "secrets" | "server" | "tool" | "changes",
                 _,
             ) => self.effect = true,
             _ => {}
