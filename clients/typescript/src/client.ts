@@ -13,7 +13,7 @@ import { randomBytes } from "node:crypto";
 import { type Socket, connect } from "node:net";
 
 import { ConnectionSeal, Decoder, FrameError, MAX_FRAME, Seal, encode } from "./frame.js";
-import { FOR_NOW, type Hello, type Id, Ledger, Message, Parts, ProtocolError, inParts, plist } from "./oacp.js";
+import { FOR_NOW, type Hello, type Id, Ledger, Message, Parts, ProtocolError, inParts, plist, word } from "./oacp.js";
 import { SexpError, Sym, type Value, get, keyword, write } from "./sexp.js";
 
 /** Milliseconds for an answer, unless told otherwise: a daemon gives up on a turn after that time. */
@@ -299,7 +299,9 @@ export class Client {
       // Some answers of the daemon itself are not recorded and have no number.
       saying.answer = message;
     } else if (message.action === "delta") {
-      this.options.onDelta?.(message.text ?? "");
+      // Other channels show the way to the answer, not the answer.
+      const channel = word(get(message.payload, "channel")) ?? "text";
+      if (channel === "text") this.options.onDelta?.(message.text ?? "");
     }
   }
 

@@ -22,6 +22,7 @@ mod pair;
 mod policy;
 mod recall;
 mod record;
+mod remote_record;
 mod schedules;
 mod search;
 mod session;

@@ -295,8 +295,8 @@ pub struct DaemonLimits {
     /// Time given to unsent answers when the daemon stops.
     pub shutdown_grace: Duration,
     /// Time for which the run of a stream goes on that its shell has left, so that it can be taken
-    /// up again; then the run is called off.
-    pub stream_grace: Duration,
+    /// up again; then the run is called off. `None`: it goes on, since it belongs to its session.
+    pub stream_grace: Option<Duration>,
 }
 
 impl Default for DaemonLimits {
@@ -320,7 +320,7 @@ impl Default for DaemonLimits {
             write_deadline: Duration::from_secs(30),
             shutdown_grace: Duration::from_secs(5),
             // A phone that changes its network is back by then.
-            stream_grace: Duration::from_secs(30),
+            stream_grace: None,
         }
     }
 }

@@ -43,8 +43,8 @@ pub(crate) use start::{start_hub, stop_hub};
 #[cfg(test)]
 pub(crate) use stream::EngineActivity;
 pub(crate) use stream::{
-    AttachRequest, AttachRole, AttachSnapshot, EventView, OutboundItem, SessionStatus, ShellOffer,
-    StreamEvent, StreamEventKind, StreamMode,
+    AttachRequest, AttachRole, AttachSnapshot, EventView, OutboundItem, PieceChannel,
+    SessionStatus, ShellOffer, ShownPiece, StreamEvent, StreamEventKind, StreamMode,
 };
 
 #[cfg(test)]

@@ -77,6 +77,11 @@ impl RecordHistory {
         }
     }
 
+    /// The record that a source hands out; `name` is what messages call it.
+    pub fn of(source: Box<dyn RecordSource + Send>, name: &Path) -> RecordHistory {
+        RecordHistory { source, dir: name.to_owned() }
+    }
+
     /// The state directory.
     pub fn dir(&self) -> &Path {
         &self.dir

@@ -21,7 +21,7 @@ from types import TracebackType
 from typing import Callable, Optional
 
 from .frame import MAX_FRAME, ConnectionSeal, Decoder, FrameError, Seal, encode
-from .oacp import FOR_NOW, Hello, Id, Ledger, Message, Parts, ProtocolError, Saying, in_parts, plist
+from .oacp import FOR_NOW, Hello, Id, Ledger, Message, Parts, ProtocolError, Saying, in_parts, plist, word
 from .sexp import SexpError, Symbol, Value, get, keyword, write
 
 CONNECT_WAIT = 10.0
@@ -307,7 +307,9 @@ class Client:
             # Some answers of the daemon itself are not recorded and have no number.
             self.ledger.sayings[message.id].answer = message
         elif message.action == "delta" and self.on_delta:
-            self.on_delta(message.text or "")
+            # Other channels show the way to the answer, not the answer.
+            if (word(get(message.payload, "channel")) or "text") == "text":
+                self.on_delta(message.text or "")
 
     def _greeted(self, link: _Link, message: Message) -> None:
         """Takes the daemon's hello, and answers it when frames are signed."""

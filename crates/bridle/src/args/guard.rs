@@ -10,6 +10,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand, ValueHint};
 
 use super::PeerArgs;
+use super::record::RecordPlace;
 use crate::settings::{ConfigFile, StateDir};
 
 #[derive(Debug, Subcommand)]
@@ -122,7 +123,7 @@ pub(crate) struct WhyArgs {
     #[arg(long)]
     pub(crate) json: bool,
     #[command(flatten)]
-    pub(crate) state: StateDir,
+    pub(crate) state: RecordPlace,
 }
 
 #[derive(Debug, Args)]
@@ -137,7 +138,7 @@ pub(crate) struct EffectsArgs {
     #[arg(long)]
     pub(crate) json: bool,
     #[command(flatten)]
-    pub(crate) state: StateDir,
+    pub(crate) state: RecordPlace,
 }
 
 #[derive(Debug, Args)]

@@ -3,10 +3,21 @@
 
 use std::path::PathBuf;
 
+use bridle_shell::DaemonAddress;
 use clap::{ArgGroup, Args, Subcommand, ValueHint};
 
-use super::PeerArgs;
+use super::{CONNECTION, PeerArgs};
 use crate::settings::StateDir;
+
+/// Place of a record: a state directory, or a daemon that hands it out.
+#[derive(Debug, Args)]
+pub(crate) struct RecordPlace {
+    #[command(flatten)]
+    pub(crate) dir: StateDir,
+    /// Ask the daemon at this address instead of reading the file: HOST:PORT, unix:PATH or a path
+    #[arg(long, value_name = "ADDR", help_heading = CONNECTION)]
+    pub(crate) addr: Option<DaemonAddress>,
+}
 
 /// `bridle log`: without a verb it prints records.
 #[derive(Debug, Args)]
@@ -35,7 +46,7 @@ pub(crate) struct LogListArgs {
     #[command(flatten)]
     pub(crate) output: RecordOutputArgs,
     #[command(flatten)]
-    pub(crate) state: StateDir,
+    pub(crate) state: RecordPlace,
 }
 
 /// Form in which a record or an event is printed.
@@ -88,7 +99,7 @@ pub(crate) struct VerifyArgs {
     #[arg(long, value_name = "FILE", requires = "head", value_hint = ValueHint::FilePath)]
     pub(crate) key: Option<PathBuf>,
     #[command(flatten)]
-    pub(crate) state: StateDir,
+    pub(crate) state: RecordPlace,
 }
 
 #[derive(Debug, Args)]
@@ -97,7 +108,7 @@ pub(crate) struct HeadArgs {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) sign: Option<PathBuf>,
     #[command(flatten)]
-    pub(crate) state: StateDir,
+    pub(crate) state: RecordPlace,
 }
 
 #[derive(Debug, Args)]
@@ -109,7 +120,7 @@ pub(crate) struct ExportArgs {
     #[arg(long, value_name = "NAME")]
     pub(crate) session: Option<String>,
     #[command(flatten)]
-    pub(crate) state: StateDir,
+    pub(crate) state: RecordPlace,
 }
 
 #[derive(Debug, Args)]
@@ -121,7 +132,7 @@ pub(crate) struct MirrorArgs {
     #[arg(long)]
     pub(crate) once: bool,
     #[command(flatten)]
-    pub(crate) state: StateDir,
+    pub(crate) state: RecordPlace,
 }
 
 #[derive(Debug, Args)]
@@ -150,7 +161,7 @@ pub(crate) struct SessionsArgs {
     #[arg(long)]
     pub(crate) json: bool,
     #[command(flatten)]
-    pub(crate) state: StateDir,
+    pub(crate) state: RecordPlace,
 }
 
 #[derive(Debug, Args)]
@@ -168,7 +179,7 @@ pub(crate) struct ReplayArgs {
     #[arg(long)]
     pub(crate) json: bool,
     #[command(flatten)]
-    pub(crate) state: StateDir,
+    pub(crate) state: RecordPlace,
 }
 
 #[derive(Debug, Args)]

@@ -19,7 +19,7 @@ use bridle_shell::screen::plain_json;
 use bridle_shell::system::{self, SystemReply, SystemRequest};
 
 use self::source::SourceText;
-use super::record::{failure, open, print};
+use super::record::{failure, open_file, print};
 use super::session::refused;
 use super::talk::find;
 use crate::args::PeerArgs;
@@ -194,7 +194,7 @@ fn explained_json(
 fn rehearse(args: &args::RehearseArgs) -> Result<BridleExit, CommandFailure> {
     let source = &args.source;
     let (set, _) = SourceText::find(source.file.as_deref(), source.state.given())?.load()?;
-    let history = open(&source.state)?;
+    let history = open_file(&source.state)?;
     let rehearsed = history.rehearse(&set, args.last).map_err(|error| failure(&error))?;
     print(&if args.json { rehearsed_json(&rehearsed) } else { rehearsed_text(&rehearsed) })
 }

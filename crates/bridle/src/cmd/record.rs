@@ -1,4 +1,4 @@
-//! `bridle log`, `sessions` and `replay`: the record, read without asking a daemon.
+//! `bridle log`, `sessions` and `replay`: the record, read from its file or handed out by a daemon.
 
 use std::fs::File;
 use std::io::{self, IsTerminal as _, Read as _, Write};
@@ -12,6 +12,7 @@ use bridle_history::replay::{ReplayRange, ReplayReport};
 use bridle_history::{
     ChainHead, HistoryError, RecordHistory, RecordSelection, SessionRow, StoreError,
 };
+use bridle_shell::client::{ClientOptions, DaemonTarget};
 use bridle_shell::screen::{OutputScreen, TableColumn, TextTable, data_writer, local_minute};
 use bridle_wire::seal::{KeyId, SigningKey};
 use bridle_wire::time::rfc3339;
@@ -19,6 +20,8 @@ use bridle_wire::time::rfc3339;
 pub(super) use super::output::print;
 use super::output::unwritten;
 use super::read_key;
+use super::remote_record::RemoteRecord;
+use super::talk::settled_auth;
 use crate::args::record as args;
 use crate::exit::{BridleExit, CommandFailure};
 use crate::json::quoted;
@@ -30,6 +33,9 @@ const LOOK: Duration = Duration::from_millis(100);
 
 /// Time between two words about long work.
 const PROGRESS: Duration = Duration::from_millis(500);
+
+/// Longest wait for an answer of a daemon about its record: verifying reads all of it.
+const RECORD_TIMEOUT: Duration = Duration::from_secs(600);
 
 /// Records asked for at a time.
 const PAGE: usize = 512;
@@ -288,7 +294,18 @@ fn replay_json(replayed: &ReplayReport) -> String {
     )
 }
 
-pub(super) fn open(state: &StateDir) -> Result<RecordHistory, CommandFailure> {
+/// Opens the record of a state directory, or that of a daemon.
+pub(super) fn open(place: &args::RecordPlace) -> Result<RecordHistory, CommandFailure> {
+    let Some(addr) = &place.addr else { return open_file(&place.dir) };
+    let settings = ResolvedSettings::resolve(place.dir.given())?;
+    let auth = settled_auth(&settings, addr)?;
+    let options = ClientOptions { auth, timeout: RECORD_TIMEOUT };
+    let remote = RemoteRecord::connect(&[DaemonTarget { addr: addr.clone(), options }])?;
+    Ok(RecordHistory::of(Box::new(remote), Path::new(&addr.to_string())))
+}
+
+/// Opens the record of a state directory.
+pub(super) fn open_file(state: &StateDir) -> Result<RecordHistory, CommandFailure> {
     RecordHistory::open(&state_dir(state.given())?).map_err(|error| failure(&error))
 }
 
@@ -323,6 +340,11 @@ pub(super) fn failure(error: &HistoryError) -> CommandFailure {
         ),
         HistoryError::Store(StoreError::Busy | StoreError::Full) => {
             (BridleExit::Temporary, "try again in a moment, and check the free disk space")
+        }
+        HistoryError::Store(StoreError::Io { source, .. })
+            if source.kind() == io::ErrorKind::NotConnected =>
+        {
+            (BridleExit::Temporary, "name a daemon that hands its record to you with --addr")
         }
         HistoryError::Store(_) => {
             (BridleExit::Io, "check the owner of the state directory and its files")

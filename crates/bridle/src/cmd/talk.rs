@@ -145,7 +145,7 @@ pub(super) fn find_by(
 
 /// Takes over signatures that the settings enforce for the daemon. Sockets are
 /// never signed.
-fn settled_auth(
+pub(super) fn settled_auth(
     settings: &ResolvedSettings,
     addr: &DaemonAddress,
 ) -> Result<ClientAuth, CommandFailure> {

@@ -150,7 +150,7 @@ impl ResolvedSettings {
             unit_deadline: self.span("unit-deadline").unwrap_or_default(),
             write_deadline: self.span("write-deadline").unwrap_or_default(),
             shutdown_grace: self.span("shutdown-grace").unwrap_or_default(),
-            stream_grace: self.span("stream-grace").unwrap_or_default(),
+            stream_grace: self.span("stream-grace"),
         })
     }
 

@@ -499,9 +499,9 @@ pub(crate) static TABLE: &[SettingRow] = &[
         name: "stream-grace",
         env: &["BRIDLE_STREAM_GRACE"],
         flag: Some("stream-grace"),
-        kind: SettingKind::Span,
-        default: SettingPreset::Text("30s"),
-        doc: "Time to resume an HTTP stream before its request is cancelled",
+        kind: SettingKind::SpanOrOff,
+        default: SettingPreset::Text("off"),
+        doc: "Time to resume an HTTP stream before its request is cancelled, or off: never",
         group: SettingGroup::Limits,
     },
     SettingRow {

@@ -17,6 +17,7 @@ mod cli_notes;
 mod cli_org;
 mod cli_pages;
 mod cli_policy;
+mod cli_remote_record;
 mod cli_replay;
 mod cli_schedules;
 mod cli_send;

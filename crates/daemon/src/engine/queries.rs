@@ -3,6 +3,7 @@
 //! In reading order:
 //! - `query`: lists, approvals, policies, the folder of the memory
 //! - `context_query`: questions with `:target :context`; `memory_query` and `buffer_query` answer them
+//! - `record_query`: the record, read over the protocol
 //! - `grant_query`: grants offered, made, listed, taken back
 //! - `policy_install`: other policies while the daemon runs
 //! - `ongoing_message`: a message that is known by what it says
@@ -18,3 +19,4 @@ pub(in crate::engine) mod memory_query;
 pub(in crate::engine) mod ongoing_message;
 pub(in crate::engine) mod policy_install;
 pub(in crate::engine) mod query;
+pub(in crate::engine) mod record_query;

@@ -249,15 +249,66 @@ pub(crate) enum OutboundItem {
     },
     /// Activity of the engine now; not numbered.
     Status(SessionStatus),
-    /// Text of an answer that is still being made; not numbered.
-    Delta {
-        /// The turn that makes it.
+    /// Text of something that is still being made; not numbered.
+    Delta(ShownPiece),
+    /// Text of a thought that was shown, and is not said: it does not count.
+    Voided {
+        /// The turn.
         turn: u64,
-        /// The text since the last delta.
-        text: String,
+        /// The thought.
+        thought: u64,
     },
     /// The session is gone, and this was the last.
     Gone(EngineError),
+}
+
+/// A piece of something in the making.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct ShownPiece {
+    /// The turn that makes it.
+    pub(crate) turn: u64,
+    /// The thought or the act, by its effect.
+    pub(crate) thought: u64,
+    /// The channel.
+    pub(crate) channel: PieceChannel,
+    /// Bytes of the channel before it.
+    pub(crate) offset: usize,
+    /// The text.
+    pub(crate) text: String,
+}
+
+/// A channel on which something is shown in the making.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PieceChannel {
+    /// The answer.
+    Text,
+    /// The way to it.
+    Reasoning,
+    /// Output of what runs.
+    Output,
+    /// Distance to the end of what runs.
+    Progress,
+}
+
+impl PieceChannel {
+    /// All of them.
+    pub(crate) const ALL: [PieceChannel; 4] =
+        [PieceChannel::Text, PieceChannel::Reasoning, PieceChannel::Output, PieceChannel::Progress];
+
+    /// As a keyword, without the colon.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            PieceChannel::Text => "text",
+            PieceChannel::Reasoning => "reasoning",
+            PieceChannel::Output => "output",
+            PieceChannel::Progress => "progress",
+        }
+    }
+
+    /// Its place among all.
+    pub(in crate::engine) fn place(self) -> usize {
+        self as usize
+    }
 }
 
 /// Activity of the engine in a session.

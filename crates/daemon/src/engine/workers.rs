@@ -9,7 +9,7 @@ pub(in crate::engine) mod admin;
 
 use std::sync::Arc;
 
-use bridle_host::{ActContext, ActIo, CancelFlag, ThoughtChannel, ThoughtIo};
+use bridle_host::{ActChannel, ActContext, ActIo, CancelFlag, ThoughtChannel, ThoughtIo};
 use bridle_loop::{Draft, EffectId, Order, Outcome, ThinkerFault, ThinkerPrompt, TurnId};
 use bridle_record::fault;
 
@@ -20,6 +20,7 @@ use crate::engine::sessions::inbox_item::InboxItem;
 use crate::engine::sessions::live_session::CancellableWorker;
 use crate::engine::sessions::live_session::LiveSessionSlot;
 use crate::engine::sessions::load;
+use crate::engine::stream::PieceChannel;
 use crate::log_line::one_line;
 
 /// An order on its way to an actuator of the host.
@@ -47,7 +48,8 @@ pub(in crate::engine) fn think(
     let tasks = hub.running.tasks().clone();
     tasks.spawn(async move {
         // In a task of its own, so that a thinker that breaks off takes nobody with it.
-        let draft = tokio::spawn(draft(Arc::clone(&hub), Arc::clone(&session), prompt, cancel));
+        let draft =
+            tokio::spawn(draft(Arc::clone(&hub), Arc::clone(&session), effect, prompt, cancel));
         let draft = draft.await.unwrap_or_else(|error| {
             tracing::error!(%error, "a thinker broke off");
             Err(ThinkerFault { reason: "the thinker broke off".into(), retryable: true })
@@ -59,6 +61,7 @@ pub(in crate::engine) fn think(
 async fn draft(
     hub: Arc<Hub>,
     session: Arc<LiveSessionSlot>,
+    effect: u64,
     prompt: ThinkerPrompt,
     cancel: CancelFlag,
 ) -> Result<Draft, ThinkerFault> {
@@ -66,10 +69,12 @@ async fn draft(
     let (turn, lost) = (prompt.context.turn.0, hub.metrics().deltas_dropped.clone());
     let shells = Arc::clone(&session);
     let show = move |channel: ThoughtChannel, text: &str| {
-        if channel == ThoughtChannel::Text {
-            let dropped = shells.lock().show_delta(turn, text);
-            lost.inc_by(dropped as u64);
-        }
+        let channel = match channel {
+            ThoughtChannel::Text => PieceChannel::Text,
+            ThoughtChannel::Reasoning => PieceChannel::Reasoning,
+        };
+        let dropped = shells.lock().show_piece((turn, effect), channel, text);
+        lost.inc_by(dropped as u64);
     };
     let offered = hub.home.offered_to(&prompt).await;
     let io = ThoughtIo::new(cancel).showing(show).on(hub.running.blocking().clone());
@@ -126,10 +131,19 @@ async fn act(
         tracing::info!(target: "bridle::log", session = %id, "{}", one_line(text));
     };
     let OrderJob { effect, order, turn, record, principal } = ordered;
+    let (shells, lost) = (Arc::clone(session), hub.metrics().deltas_dropped.clone());
+    let show = move |channel: ActChannel, text: &str| {
+        let channel = match channel {
+            ActChannel::Output => PieceChannel::Output,
+            ActChannel::Progress => PieceChannel::Progress,
+        };
+        let dropped = shells.lock().show_piece((turn.0, effect), channel, text);
+        lost.inc_by(dropped as u64);
+    };
     let (session, effect) = (session.id.clone(), EffectId(effect));
     let context = ActContext { session, effect, turn, record, principal, at };
     let blocking = hub.running.blocking().clone();
-    let io = ActIo::new(context).ended_by(cancel).noting(note).on(blocking);
+    let io = ActIo::new(context).ended_by(cancel).noting(note).showing(show).on(blocking);
     // In a task of its own, so that an actuator that breaks off takes nobody with it.
     let acting = tokio::spawn(async move { host.act(&order, &io).await });
     acting.await.unwrap_or_else(|error| {

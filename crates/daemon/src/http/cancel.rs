@@ -58,10 +58,11 @@ impl RunFollower {
         RunFollower { http: Arc::clone(http), run }
     }
 
-    /// Leaves a stream before its end: the run ends too, unless somebody takes it up in time.
+    /// Leaves a stream before its end: the run goes on, or, where the settings give it a time, ends unless
+    /// somebody takes it up in time.
     pub(super) fn leave(self, who: Principal) {
         let (http, run) = (Arc::clone(&self.http), self.run.clone());
-        let grace = http.shared.config.limits.stream_grace;
+        let Some(grace) = http.shared.config.limits.stream_grace else { return };
         {
             let mut followed = http.followed.lock();
             let followers = followed.entry(run.clone()).or_default();

@@ -28,6 +28,7 @@ use crate::engine::{
     AttachRequest, AttachRole, AttachedShell, EngineError, EngineErrorCode, OutboundItem,
     ShellSignal, StreamEvent, StreamEventKind, StreamMode,
 };
+use crate::engine::{PieceChannel, ShownPiece};
 
 /// The client under which the engine knows all requests of this protocol.
 const REQUEST_CLIENT: &str = "openharness";
@@ -304,7 +305,10 @@ impl RunInProgress {
             OutboundItem::Event { event, .. } => {
                 self.take(event).map_or(RunNews::Nothing, RunNews::Answered)
             }
-            OutboundItem::Delta { turn, text } if self.attachment.is_about(turn, self.seq) => {
+            // A response has no other channel than the answer.
+            OutboundItem::Delta(ShownPiece { turn, channel: PieceChannel::Text, text, .. })
+                if self.attachment.is_about(turn, self.seq) =>
+            {
                 RunNews::Delta(text)
             }
             OutboundItem::Gone(failure) => return Err(refused(&failure)),

@@ -12,7 +12,9 @@ use bridle_wire::OacpCode;
 use bridle_wire::oacp::sanitize::HANDLES;
 use bridle_wire::oacp::{ErrorReply, MessageId, OacpMessage, error_response, sanitize};
 
-use crate::engine::{self, EventView, SessionStatus, StreamEvent, StreamEventKind, request_id};
+use crate::engine::{
+    self, EventView, SessionStatus, ShownPiece, StreamEvent, StreamEventKind, request_id,
+};
 
 /// A shell, as far as its frames are concerned.
 #[derive(Clone, Copy, Debug)]
@@ -112,15 +114,26 @@ impl FrameReader<'_> {
         out
     }
 
-    /// Text of an answer in the making.
-    pub(crate) fn delta(&self, turn: u64, text: &str) -> String {
-        let mut out = String::new();
+    /// Takes text back that was shown.
+    pub(crate) fn voided(&self, turn: u64, thought: u64) -> String {
         let session = self.session;
+        format!(
+            "(:type :EVENT :meta (:session \"{session}\") \
+             :payload (:action :voided :turn {turn} :thought {thought}))"
+        )
+    }
+
+    /// Text of something in the making.
+    pub(crate) fn delta(&self, piece: &ShownPiece) -> String {
+        let mut out = String::new();
+        let ShownPiece { turn, thought, channel, offset, text } = piece;
+        let (session, channel) = (self.session, channel.as_str());
         let _ = write!(
             out,
-            "(:type :EVENT :meta (:session \"{session}\") :payload (:action :delta :turn {turn} :text "
+            "(:type :EVENT :meta (:session \"{session}\") :payload (:action :delta :turn {turn} \
+             :thought {thought} :channel :{channel} :offset {offset} :text "
         );
-        bridle_sexp::print(&text.into(), self.dialect, &mut out);
+        bridle_sexp::print(&text.as_str().into(), self.dialect, &mut out);
         out.push_str("))");
         out
     }

@@ -114,7 +114,7 @@ fn streamed(id: &str) -> String {
 async fn a_stream_that_nobody_takes_up_again_is_called_off() {
     let daemon = TestDaemon::with(|config, dir| {
         scripted(RULES)(config, dir);
-        config.limits.stream_grace = Duration::from_millis(50);
+        config.limits.stream_grace = Some(Duration::from_millis(50));
     })
     .await;
     let mut shell = watcher(&daemon).await;
@@ -140,7 +140,7 @@ async fn a_stream_that_is_taken_up_again_goes_on() {
                  (rule :when \"quick\" :say \"quick\")";
     let daemon = TestDaemon::with(|config, dir| {
         scripted(rules)(config, dir);
-        config.limits.stream_grace = Duration::from_millis(300);
+        config.limits.stream_grace = Some(Duration::from_millis(300));
     })
     .await;
     let mut shell = watcher(&daemon).await;
@@ -150,6 +150,28 @@ async fn a_stream_that_is_taken_up_again_goes_on() {
     seen(&mut shell, "wait").await;
     drop(client);
     // Somebody who wants the message whole follows it as well as a stream does.
+    let reply = ask(&daemon, &post(&daemon, &streamed("r1"))).await;
+    assert_eq!(reply.text(), "at last");
+    daemon.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_run_belongs_to_its_session_and_goes_on_when_its_stream_is_left() {
+    let rules = "(rule :when \"wait\" :delay 500 :say \"at last\")";
+    let daemon = TestDaemon::with(scripted(rules)).await;
+    let mut shell = watcher(&daemon).await;
+    let mut client = HttpClient::of(&daemon).await;
+    client.send(&raw_post(&daemon, STREAM, &streamed("r1"))).await;
+    client.head().await;
+    seen(&mut shell, "wait").await;
+    drop(client);
+    loop {
+        let frame = shell.next().await;
+        assert!(!at(&frame, "payload code").is_keyword("cancelled"), "{frame}");
+        if at(&frame, "payload text").as_str().is_some_and(|text| text == "at last") {
+            break;
+        }
+    }
     let reply = ask(&daemon, &post(&daemon, &streamed("r1"))).await;
     assert_eq!(reply.text(), "at last");
     daemon.stop().await.unwrap();

@@ -9,10 +9,10 @@
 use crate::engine::home::Home;
 use bridle_host::{CrashOutcome, Host, HostCatalog};
 use bridle_loop::{
-    ActuatorLocation, ActuatorRef, AnsweredBody, CatalogBody, Effect, EffectId, Event, FinishBody,
-    KeywordName, Order, Outcome, PrincipalTallies, RecordKind, ReflexAdvice, SayBody, Seq,
-    SessionStart, SharedText, SignalContext, SignalKind, StartedBody, TextDigest, TimerTick,
-    UnixMillis, Utterance, step,
+    ActuatorLocation, ActuatorRef, AnsweredBody, CatalogBody, Decision, Effect, EffectId, Event,
+    FinishBody, KeywordName, Order, Outcome, PrincipalTallies, ProposalAuthor, RecordKind,
+    ReflexAdvice, SayBody, Seq, SessionStart, SharedText, SignalContext, SignalKind, StartedBody,
+    TextDigest, TimerTick, UnixMillis, Utterance, Verdict, step,
 };
 use bridle_record::{
     MessageReceipt, NewRecord, NewSessionRow, RecordAppend, RecordCause, RecordNumber, SharedPart,
@@ -78,6 +78,8 @@ pub(in crate::engine) enum PostCommit {
     Carry { effect: Box<Effect>, draft: Option<usize> },
     /// An order whose start is recorded.
     Execute { effect: u64 },
+    /// The text that a thought has shown is said.
+    Said { thought: u64 },
 }
 
 /// Services that a batch is made with.
@@ -444,7 +446,14 @@ impl<'a> AppendBatch<'a> {
             let at = self.record_event(&event, question.as_ref(), cause, principal);
             drop(question);
             first = first.or(Some(at));
+            let thought = match &event {
+                Event::Drafted { effect, draft: Ok(_) } => Some(effect.0),
+                _ => None,
+            };
             let effects = step(&mut self.core.state, UnixMillis(self.at), event);
+            if let Some(thought) = thought.filter(|_| says_all(&effects)) {
+                self.after.push(PostCommit::Said { thought });
+            }
             self.add_up(&effects, held);
             if self.is_refused(at, &effects) {
                 self.mark_refused(at);
@@ -644,4 +653,16 @@ impl<'a> AppendBatch<'a> {
             _ => RecordCause::None,
         }
     }
+}
+
+/// Whether what a thinker wanted to say is said: nothing of it was refused or has to be asked for.
+fn says_all(effects: &[Effect]) -> bool {
+    effects.iter().all(|effect| match effect {
+        Effect::Decided(Decision { ruling, .. }) => {
+            let is_text = ruling.by == ProposalAuthor::Thinker
+                && ruling.action.as_ref().is_some_and(|action| action.as_str() == "message");
+            !is_text || ruling.verdict == Verdict::Allow
+        }
+        _ => true,
+    })
 }

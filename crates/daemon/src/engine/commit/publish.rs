@@ -2,7 +2,7 @@
 //!
 //! Called by the drive task alone, after the commit and never before.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use bridle_loop::{ActuatorLocation, Effect, Order, ThinkerPrompt};
@@ -45,12 +45,13 @@ pub(in crate::engine) fn settle(
         acts,
         callers: BTreeMap::new(),
         begin: Vec::new(),
+        said: BTreeSet::new(),
     };
     for after in after {
         settling.one(after);
     }
-    let begin = settling.begin;
-    drop_what_is_over(&mut inner, core);
+    let (begin, said) = (settling.begin, settling.said);
+    drop_what_is_over(&mut inner, core, &said);
     inner.status = core.status();
     inner.offer_requests();
     inner.wake_all();
@@ -78,6 +79,8 @@ struct PublishContext<'a> {
     /// Those who answered from elsewhere, by the number of their answer.
     callers: BTreeMap<u64, oneshot::Sender<Arc<StreamEvent>>>,
     begin: Vec<DeferredStart>,
+    /// Thoughts whose text is said.
+    said: BTreeSet<u64>,
 }
 
 impl PublishContext<'_> {
@@ -129,6 +132,9 @@ impl PublishContext<'_> {
                 self.carry(*effect, record);
             }
             PostCommit::Execute { effect } => self.execute(effect),
+            PostCommit::Said { thought } => {
+                self.said.insert(thought);
+            }
         }
     }
 
@@ -228,7 +234,8 @@ fn note_intent(core: &mut LoadedSession, effect: u64, record: Option<u64>) {
 }
 
 /// Cancels workers and takes back requests that nobody waits for any more.
-fn drop_what_is_over(inner: &mut SlotState, core: &LoadedSession) {
+fn drop_what_is_over(inner: &mut SlotState, core: &LoadedSession, said: &BTreeSet<u64>) {
+    inner.end_streams(|effect| !core.awaits(effect), said);
     for (effect, worker) in &inner.workers {
         if !core.awaits(*effect) {
             worker.cancel.cancel();

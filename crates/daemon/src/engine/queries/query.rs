@@ -25,6 +25,7 @@ use crate::engine::error::{EngineError, EngineErrorCode};
 use crate::engine::home::refusals::RefusedAttempt;
 use crate::engine::hub::{Hub, SessionHandle};
 use crate::engine::queries::context_query::{ContextQuery, QueryAsker};
+use crate::engine::queries::record_query::{self, RecordQuery};
 use crate::engine::sessions::inbound_message::request_id;
 use crate::engine::sessions::inbox_item::{AnswerRoute, ApprovalAnswering, InboxItem};
 use crate::engine::sessions::live_session::{GuardQuestion, LiveSessionSlot};
@@ -73,6 +74,8 @@ pub(crate) enum DaemonQuery {
     OpenMemex(String),
     /// Question about the context.
     Context(ContextQuery),
+    /// Question about the record.
+    Record(RecordQuery),
 }
 
 /// The name of a question: its session, if that is said, and its effect.
@@ -108,6 +111,9 @@ impl DaemonQuery {
     ) -> Option<Result<DaemonQuery, EngineError>> {
         if let Some(asked) = ContextQuery::of(target, payload) {
             return Some(asked.map(DaemonQuery::Context));
+        }
+        if let Some(asked) = RecordQuery::of(target, payload) {
+            return Some(asked.map(DaemonQuery::Record));
         }
         let action = payload.get("action").filter(|_| target.as_str() == SYSTEM)?;
         if let Some(asked) = GrantQuery::of(action, payload) {
@@ -253,6 +259,7 @@ pub(crate) async fn ask_daemon(
         }
         DaemonQuery::Approval(named) => approval(&hub, &who, named, own).await,
         DaemonQuery::Approve(named, reply) => approve(&hub, &who, named, reply, own).await,
+        DaemonQuery::Record(asked) => record_query::answer(&hub, &who, asked).await,
         DaemonQuery::Context(asked) => {
             let dialect = Dialect::Lisp;
             let told = inform(hub, QueryAsker { who, own, dialect }, asked).await?;

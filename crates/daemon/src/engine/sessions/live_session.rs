@@ -8,7 +8,7 @@ use crate::config::EngineLimits;
 use crate::engine::error::EngineErrorCode;
 use crate::engine::home::Home;
 use bridle_loop::SessionAccess;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use bridle_loop::{ApprovalRequest, KeywordName, SessionId};
@@ -17,10 +17,13 @@ use crate::access::principal::Principal;
 use crate::engine::error::EngineError;
 use crate::engine::home::guard::GuardState;
 use crate::engine::sessions::inbox_item::InboxItem;
+use crate::engine::sessions::live_stream::LiveStream;
 use crate::engine::sessions::loaded_session::LoadedSession;
 use crate::engine::sessions::shell_feed::ShellFeed;
 use crate::engine::stream::AttachRole;
-use crate::engine::stream::{AttachmentId, OutboundItem, SessionStatus, StreamEvent, StreamMode};
+use crate::engine::stream::{
+    AttachmentId, OutboundItem, PieceChannel, SessionStatus, StreamEvent, StreamMode,
+};
 use bridle_host::CancelFlag;
 
 /// Policies know the time to the second.
@@ -70,6 +73,8 @@ pub(in crate::engine) struct SlotState {
     /// Senders that wait for an answer, by the number of their signal.
     pub(in crate::engine) waiters: BTreeMap<u64, ReplyWaiter>,
     pub(in crate::engine) status: SessionStatus,
+    /// Texts in the making.
+    pub(in crate::engine) streams: Vec<LiveStream>,
     /// Shell that was let in last.
     pub(in crate::engine) let_in: Option<Box<AdmittedShell>>,
     /// The turn that was last thought about, and the number of its signal.
@@ -283,9 +288,6 @@ impl SlotState {
             }
             None => self.feeds.iter_mut().for_each(|feed| feed.read_from(event.seq)),
         }
-        if answers.is_some() {
-            self.feeds.iter_mut().for_each(ShellFeed::drop_delta);
-        }
         self.ring.push(event, room);
     }
 
@@ -344,9 +346,44 @@ impl SlotState {
         who.is_owner() || request.asked.is_some_and(is_of)
     }
 
-    /// Shows text of an answer in the making; returns how many bytes slow shells lost.
-    pub(in crate::engine) fn show_delta(&mut self, turn: u64, text: &str) -> usize {
-        self.feeds.iter_mut().map(|feed| feed.add_delta(turn, text)).sum()
+    /// Shows text of something in the making; returns how many bytes are too old to be shown to anybody who
+    /// comes later.
+    pub(in crate::engine) fn show_piece(
+        &mut self,
+        (turn, effect): (u64, u64),
+        channel: PieceChannel,
+        text: &str,
+    ) -> usize {
+        // A word of somebody who was called off comes too late.
+        if !self.workers.contains_key(&effect) {
+            return 0;
+        }
+        let known = self.streams.iter().position(|stream| stream.effect == effect);
+        let place = known.unwrap_or_else(|| {
+            self.streams.push(LiveStream::new(effect, turn));
+            self.streams.len() - 1
+        });
+        let gone = self.streams[place].push(channel, text);
+        let reads = |feed: &&mut ShellFeed| feed.mode != StreamMode::Answers;
+        self.feeds.iter_mut().filter(reads).for_each(ShellFeed::wake);
+        gone
+    }
+
+    /// Forgets the streams of what is over. `said` are the thoughts whose text is said now.
+    pub(in crate::engine) fn end_streams(
+        &mut self,
+        is_over: impl Fn(u64) -> bool,
+        said: &BTreeSet<u64>,
+    ) {
+        let streams = std::mem::take(&mut self.streams);
+        for stream in streams {
+            if !is_over(stream.effect) {
+                self.streams.push(stream);
+                continue;
+            }
+            let is_said = said.contains(&stream.effect);
+            self.feeds.iter_mut().for_each(|feed| feed.end_stream(&stream, is_said));
+        }
     }
 }
 

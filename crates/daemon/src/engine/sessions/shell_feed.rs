@@ -18,6 +18,7 @@ use tokio::time::{Instant, Sleep, sleep_until};
 
 use crate::access::principal::Principal;
 use crate::engine::error::{EngineError, EngineErrorCode};
+use crate::engine::sessions::live_stream::{LiveStream, StreamCursor};
 use crate::engine::stream::AttachRole;
 use crate::engine::stream::{
     AttachRequest, AttachmentId, EventView, OutboundItem, SessionStatus, ShellOffer, StreamEvent,
@@ -29,10 +30,6 @@ const DEFAULT_RENDERS_PER_SECOND: u64 = 10;
 
 /// The fastest drawing that is believed, a second: a frame of a usual screen.
 const MAX_RENDERS_PER_SECOND: u64 = 60;
-
-/// Bytes of delta text held for a shell between two drawings. Beyond it the oldest text goes:
-/// deltas are a preview, and the numbered answer has all of it.
-pub(in crate::engine) const DELTA_BYTES: usize = 64 << 10;
 
 /// A page of the record on its way from another thread.
 pub(in crate::engine) type Reading = JoinHandle<Result<Vec<Arc<StreamEvent>>, EngineError>>;
@@ -87,7 +84,8 @@ struct FeedExtras {
     /// Events read from the record.
     page: VecDeque<Arc<StreamEvent>>,
     reading: Option<Reading>,
-    delta: Option<(u64, String)>,
+    /// Parts of the texts in the making that it was shown.
+    streams: Vec<StreamCursor>,
     timer: Option<Pin<Box<Sleep>>>,
     /// Reason why there will be nothing more.
     gone: Option<EngineError>,
@@ -238,27 +236,34 @@ impl ShellFeed {
         rare.own.pop_front_if(|own| *own == seq).is_some()
     }
 
-    /// Adds text of an answer in the making; returns how many bytes of it are dropped.
-    pub(in crate::engine) fn add_delta(&mut self, turn: u64, text: &str) -> usize {
-        if self.mode == StreamMode::Answers {
-            return 0;
+    /// Forgets a stream that is over; one whose text was shown and is not said is taken back.
+    pub(in crate::engine) fn end_stream(&mut self, stream: &LiveStream, is_said: bool) {
+        let Some(rare) = &mut self.rare else { return };
+        let place = rare.streams.iter().position(|cursor| cursor.effect == stream.effect);
+        let Some(cursor) = place.map(|place| rare.streams.swap_remove(place)) else { return };
+        if !is_said && cursor.has_text() {
+            self.push(OutboundItem::Voided { turn: stream.turn, thought: stream.effect });
         }
-        let rare = self.rare();
-        let held = match &mut rare.delta {
-            Some((of, held)) if *of == turn => held,
-            other => &mut other.insert((turn, String::new())).1,
-        };
-        held.push_str(text);
-        let dropped = cut_front(held, DELTA_BYTES);
-        self.wake();
-        dropped
     }
 
-    /// Drops previews of a turn whose answer is there.
-    pub(in crate::engine) fn drop_delta(&mut self) {
-        if let Some(rare) = &mut self.rare {
-            rare.delta = None;
-        }
+    /// Whether a stream has something that this shell was not shown.
+    fn lacks(&self, stream: &LiveStream) -> bool {
+        let cursors = self.rare.as_ref().map(|rare| &*rare.streams).unwrap_or_default();
+        let cursor = cursors.iter().find(|cursor| cursor.effect == stream.effect);
+        stream.has_more(&cursor.copied().unwrap_or(StreamCursor::start(stream.effect)))
+    }
+
+    /// The next piece of a stream.
+    fn next_piece(&mut self, streams: &[LiveStream]) -> Option<OutboundItem> {
+        streams.iter().find_map(|stream| {
+            let cursors = &mut self.rare().streams;
+            let known = cursors.iter().position(|cursor| cursor.effect == stream.effect);
+            let place = known.unwrap_or_else(|| {
+                cursors.push(StreamCursor::start(stream.effect));
+                cursors.len() - 1
+            });
+            stream.next(&mut cursors[place]).map(OutboundItem::Delta)
+        })
     }
 
     /// Takes the next item that goes before numbered events.
@@ -320,8 +325,10 @@ impl ShellFeed {
         &mut self,
         cx: &mut Context<'_>,
         now: SessionStatus,
+        streams: &[LiveStream],
     ) -> Poll<OutboundItem> {
-        let has_delta = self.rare.as_ref().is_some_and(|rare| rare.delta.is_some());
+        let has_delta =
+            self.mode != StreamMode::Answers && streams.iter().any(|stream| self.lacks(stream));
         let is_news = self.mode != StreamMode::Answers && self.told != now;
         if !is_news && !has_delta {
             if let Some(rare) = &mut self.rare {
@@ -346,8 +353,8 @@ impl ShellFeed {
             self.told = now;
             return Poll::Ready(OutboundItem::Status(now));
         }
-        match self.rare().delta.take() {
-            Some((turn, text)) => Poll::Ready(OutboundItem::Delta { turn, text }),
+        match self.next_piece(streams) {
+            Some(piece) => Poll::Ready(piece),
             None => Poll::Pending,
         }
     }
@@ -365,7 +372,7 @@ impl ShellFeed {
                 && rare.own.is_empty()
                 && rare.page.is_empty()
                 && rare.reading.is_none()
-                && rare.delta.is_none()
+                && rare.streams.is_empty()
                 && rare.gone.is_none()
                 && rare.timer.is_none()
         };
@@ -376,32 +383,5 @@ impl ShellFeed {
 
     fn rare(&mut self) -> &mut FeedExtras {
         self.rare.get_or_insert_default()
-    }
-}
-
-/// Cuts `text` to at most `most` bytes, from the front, between characters; returns how many
-/// bytes are gone.
-fn cut_front(text: &mut String, most: usize) -> usize {
-    if text.len() <= most {
-        return 0;
-    }
-    let mut from = text.len() - most;
-    while !text.is_char_boundary(from) {
-        from += 1;
-    }
-    text.drain(..from);
-    from
-}
-
-#[cfg(test)]
-mod tests {
-    use super::cut_front;
-
-    #[test]
-    fn the_oldest_text_goes_between_characters() {
-        let mut text = "aüb".repeat(3);
-        assert_eq!(cut_front(&mut text, 6), 7);
-        assert_eq!(text, "baüb");
-        assert_eq!(cut_front(&mut text, 6), 0);
     }
 }

@@ -259,10 +259,14 @@ impl AttachedShell {
                 Poll::Pending => return Poll::Pending,
             }
         }
-        let Some(feed) = inner.feed(self.id) else { return Poll::Pending };
-        if let Poll::Ready(out) = feed.poll_drawing(cx, status) {
+        // Taken out meanwhile, so that the feed can be used.
+        let streams = std::mem::take(&mut inner.streams);
+        let drawn = inner.feed(self.id).map(|feed| feed.poll_drawing(cx, status, &streams));
+        inner.streams = streams;
+        if let Some(Poll::Ready(out)) = drawn {
             return Poll::Ready(out);
         }
+        let Some(feed) = inner.feed(self.id) else { return Poll::Pending };
         if let Some(why) = feed.last_word() {
             return Poll::Ready(OutboundItem::Gone(why));
         }

@@ -4,8 +4,10 @@ use bridle_record::{
     ForgetRequest, RecordBody, RecordFilter, RecordNumber, RecordReader, RecordStore,
 };
 use bridle_sexp::Value;
+use std::sync::Arc;
 
-use super::rig::{Rig, Shell, id};
+use super::rig::{self, Rig, Shell, id, owner, stranger};
+use crate::access::principal::Principal;
 use crate::engine::error::EngineErrorCode;
 use crate::engine::{AttachRequest, OutboundItem, StreamEventKind};
 
@@ -191,4 +193,49 @@ async fn what_was_said_as_it_was_proposed_is_kept_once() {
     );
     assert!(of_kind("decided").body.text().is_some());
     reader.verify(None, &mut |_, _| {}).expect("the chain holds");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_record_is_handed_out_to_those_who_may_see_it() {
+    let rig = Rig::start().await;
+    let shell = rig.join("work", |_| {}).await;
+    shell.prompt(1, "help");
+    shell.body(StreamEventKind::Say).await;
+    let theirs = rig.try_join(stranger(), "theirs", |_| {}).await.expect("attached");
+    theirs.prompt(1, "help");
+    theirs.body(StreamEventKind::Say).await;
+    let ask = |who, payload: &str| {
+        let text = format!("(:type :REQUEST :id 9 :target :record :payload {payload})");
+        let query = rig::query(&text).expect("understood");
+        crate::engine::ask_daemon(Arc::clone(&rig.hub), who, query, None)
+    };
+    let count =
+        |answer: &Value| answer.get("records").and_then(Value::elements).map_or(0, <[_]>::len);
+    let all = ask(owner(), "(:action :page)").await.expect("handed out");
+    let file = RecordReader::open(rig.path()).expect("a record");
+    let head = file.head().expect("a head").number.0;
+    assert_eq!(count(&all) as u64, head);
+    let two = ask(owner(), "(:action :page :after 1 :limit 2)").await.expect("handed out");
+    assert_eq!(count(&two), 2);
+    let says = ask(owner(), "(:action :page :session \"work\" :kinds (:say))").await;
+    assert_eq!(count(&says.expect("handed out")), 1);
+    // Somebody else sees a session of theirs, and nothing of anybody else's or of the daemon.
+    let own = ask(stranger(), "(:action :page :session \"theirs\")").await.expect("handed out");
+    assert!(count(&own) > 0);
+    for payload in [
+        "(:action :page)",
+        "(:action :page :session \"work\")",
+        "(:action :page :session \"\")",
+        "(:action :head)",
+        "(:action :verify)",
+        "(:action :waiting)",
+        "(:action :latest :kind :say)",
+    ] {
+        assert!(ask(stranger(), payload).await.is_err(), "{payload}");
+    }
+    let hidden = ask(stranger(), "(:action :record :record 1)").await.expect("an answer");
+    assert_eq!(count(&hidden), 0);
+    let sessions = ask(stranger(), "(:action :sessions)").await.expect("an answer");
+    assert!(!sessions.to_string().contains("work"), "{sessions}");
+    assert!(ask(Principal::Anonymous, "(:action :sessions)").await.is_err());
 }

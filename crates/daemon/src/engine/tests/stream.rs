@@ -6,7 +6,9 @@ use bridle_sexp::Value;
 
 use super::rig::{Rig, Shell, body, observer, owner, stranger};
 use crate::engine::error::EngineErrorCode;
-use crate::engine::{AttachRequest, EngineActivity, EventView, OutboundItem, StreamEventKind};
+use crate::engine::{
+    AttachRequest, EngineActivity, EventView, OutboundItem, PieceChannel, StreamEventKind,
+};
 
 /// Numbers of the next `count` events.
 async fn numbers(shell: &Shell, count: usize) -> Vec<u64> {
@@ -131,7 +133,10 @@ async fn pieces_of_an_answer_come_before_it_and_are_not_numbered() {
     let (mut text, mut thought) = (String::new(), false);
     loop {
         match shell.next().await {
-            OutboundItem::Delta { text: piece, .. } => text.push_str(&piece),
+            OutboundItem::Delta(piece) => {
+                assert_eq!((piece.offset, piece.channel), (text.len(), PieceChannel::Text));
+                text.push_str(&piece.text);
+            }
             OutboundItem::Status(status) => thought |= status.doing == EngineActivity::Thinking,
             OutboundItem::Event { event, .. } if event.kind == StreamEventKind::Say => {
                 let said = body(&event);
@@ -145,4 +150,53 @@ async fn pieces_of_an_answer_come_before_it_and_are_not_numbered() {
     }
     assert!(thought, "the shell was not told that a thinker is at work");
     assert!(text.starts_with("one ") && "one two three".starts_with(&text), "{text}");
+}
+
+/// Reads until the next answer: the text that was shown before it, and whether that was taken back.
+async fn shown(shell: &Shell) -> (String, bool) {
+    let (mut text, mut voided) = (String::new(), false);
+    loop {
+        match shell.next().await {
+            OutboundItem::Delta(piece) if piece.channel == PieceChannel::Text => {
+                assert_eq!(piece.offset, text.len());
+                text.push_str(&piece.text);
+            }
+            OutboundItem::Voided { .. } => voided = true,
+            OutboundItem::Event { event, .. } if event.kind == StreamEventKind::Say => {
+                return (text, voided);
+            }
+            _ => {}
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_joins_in_the_middle_is_shown_what_was_streamed_before() {
+    let script =
+        "(rule :when \"go\" :pace 100 :stream (\"one \" \"two \" \"three \" \"four \" \"five\"))";
+    let rig = Rig::scripted(script).await;
+    let first = rig.join("work", |want| want.render_rate = Some(60)).await;
+    first.prompt(1, "go");
+    while !matches!(first.next().await, OutboundItem::Delta(piece) if piece.text.contains("two")) {}
+    let late = rig.join("work", |want| want.render_rate = Some(60)).await;
+    let (text, voided) = shown(&late).await;
+    assert!(text.starts_with("one two ") && !voided, "{text}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_shown_and_is_not_said_is_taken_back() {
+    let script = r#"
+(rule :when "fail" :pace 100 :stream ("half of " "an answer") :error "broken")
+(rule :when "say" :pace 100 :stream ("a whole " "answer"))"#;
+    let rig = Rig::scripted(script).await;
+    let shell = rig.join("work", |want| want.render_rate = Some(60)).await;
+    shell.prompt(1, "fail");
+    let (text, voided) = shown(&shell).await;
+    let after = shell.ready().await;
+    let is_void = |out: &OutboundItem| matches!(out, OutboundItem::Voided { .. });
+    assert!(text.starts_with("half") && (voided || after.iter().any(is_void)), "{text} {after:?}");
+    shell.prompt(2, "say");
+    let (text, voided) = shown(&shell).await;
+    assert!(text.starts_with("a whole") && !voided, "{text}");
+    assert!(!shell.ready().await.iter().any(is_void));
 }

@@ -10,7 +10,7 @@ use bridle_record::{Record, RecordFilter, RecordNumber, RecordReader};
 use bridle_sexp::Value;
 
 use super::rig::{self, Rig, Shell, body, owner, stranger};
-use crate::engine::{AttachRequest, ShellOffer, StreamEventKind};
+use crate::engine::{AttachRequest, OutboundItem, ShellOffer, StreamEventKind};
 
 /// Does what it is told, under any name.
 struct Echo(&'static str);
@@ -105,7 +105,8 @@ async fn a_shell_that_describes_its_actions_is_asked_for_those_alone() {
     let emacs = rig.join("work", editor("(:eval)")).await;
     shell.send(&ask(":eval"));
     loop {
-        let event = emacs.event().await;
+        // What was asked before is offered to it, too.
+        let OutboundItem::Event { event, .. } = emacs.next().await else { continue };
         if event.kind == StreamEventKind::Ask {
             let action = body(&event).get("payload").and_then(|it| it.get("action")).cloned();
             assert!(action.is_some_and(|action| action.is_keyword("eval")));

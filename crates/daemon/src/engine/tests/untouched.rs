@@ -6,7 +6,7 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::Path;
 use std::sync::Arc;
 
-use bridle_loop::{DEFAULT_POLICY, EDITS, KeywordName, PolicyHash};
+use bridle_loop::{CONTEXT_ACTIONS, DEFAULT_POLICY, EDITS, KeywordName, PolicyHash};
 use bridle_record::{RecordFilter, RecordNumber, RecordReader};
 use bridle_sexp::{Value, read_one};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
@@ -17,7 +17,7 @@ use crate::engine::{OutboundItem, StreamEventKind};
 
 /// What the actuators of the host carry out. A new one fails the test below: find out whether it can
 /// write a file, see to it that it is refused for this one, and then add it here.
-const LOOKED_AT: [(&str, &[&str]); 3] = [
+const LOOKED_AT: [(&str, &[&str]); 4] = [
     ("system", &["forget", "fork", "schedule", "unschedule"]),
     ("log", &["log"]),
     // It edits files, also of a folder that has the policies in it; those are protected.
@@ -45,6 +45,8 @@ const LOOKED_AT: [(&str, &[&str]); 3] = [
             "snapshot",
         ],
     ),
+    // It reads, and reads nothing but the memory, the record and the daemon's own log.
+    ("context", CONTEXT_ACTIONS),
 ];
 
 /// What may write files, of the actions that the schema knows.

@@ -507,7 +507,10 @@ impl Conversation {
                 self.say_text(batch, &reader.receipt(id.as_ref(), seq));
             }
             OutboundItem::Status(status) => self.say_text(batch, &reader.status(status)),
-            OutboundItem::Delta { turn, text } => self.say_text(batch, &reader.delta(turn, &text)),
+            OutboundItem::Delta(piece) => self.say_text(batch, &reader.delta(&piece)),
+            OutboundItem::Voided { turn, thought } => {
+                self.say_text(batch, &reader.voided(turn, thought));
+            }
             OutboundItem::Refused { id, failure } => {
                 let id = id.as_ref().and_then(message_id);
                 self.decline(batch, id.as_ref(), &error_reply(failure));

@@ -10,7 +10,7 @@ use bridle_sexp::Value;
 use bridle_wire::oacp;
 
 use super::*;
-use crate::engine::EngineActivity;
+use crate::engine::{EngineActivity, PieceChannel};
 
 fn value(text: &str) -> Value {
     bridle_sexp::read_one(text).unwrap().root().to_value()
@@ -217,6 +217,11 @@ fn handles_do_not_leave_but_a_drawer_of_that_name_does() {
     );
 }
 
+fn piece(text: &str) -> ShownPiece {
+    let channel = PieceChannel::Text;
+    ShownPiece { turn: 3, thought: 9, channel, offset: 12, text: text.into() }
+}
+
 #[test]
 fn an_emacs_shell_gets_the_escapes_of_emacs() {
     let session = SessionId::parse("work").unwrap();
@@ -224,7 +229,8 @@ fn an_emacs_shell_gets_the_escapes_of_emacs() {
     let text =
         reader.event(&say(None, "(:action :x :text \"a\nb\" :vector #(1))"), EventView::Other);
     assert!(text.ends_with(":payload (:action :x :text \"a\\nb\" :vector [1]))"), "{text}");
-    assert!(reader.delta(1, "a\n").ends_with(":text \"a\\n\"))"), "{}", reader.delta(1, "a\n"));
+    let piece = reader.delta(&piece("a\n"));
+    assert!(piece.ends_with(":text \"a\\n\"))"), "{piece}");
 }
 
 #[test]
@@ -246,9 +252,13 @@ fn unnumbered_frames_are_messages_too() {
             "(:type :STATUS :meta (:session \"work\") :payload (:status :thinking :turn 3))",
         ),
         (
-            reader.delta(3, "hel\"lo"),
+            reader.delta(&piece("hel\"lo")),
             "(:type :EVENT :meta (:session \"work\") \
-             :payload (:action :delta :turn 3 :text \"hel\\\"lo\"))",
+             :payload (:action :delta :turn 3 :thought 9 :channel :text :offset 12 :text \"hel\\\"lo\"))",
+        ),
+        (
+            reader.voided(3, 9),
+            "(:type :EVENT :meta (:session \"work\") :payload (:action :voided :turn 3 :thought 9))",
         ),
     ] {
         assert_eq!(text, expect);
