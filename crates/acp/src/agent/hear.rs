@@ -123,7 +123,10 @@ impl Agent {
     }
 
     fn admitted(&mut self, link: LinkId) {
-        if let Some(prompt) = self.sessions.get_mut(&link).and_then(|it| it.prompts.front_mut()) {
+        let Some(session) = self.sessions.get_mut(&link) else { return };
+        session.answer.expect_front();
+        session.thought.expect_front();
+        if let Some(prompt) = session.prompts.front_mut() {
             prompt.state = PromptState::Admitted;
         }
     }
