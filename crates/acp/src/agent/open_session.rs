@@ -213,6 +213,7 @@ impl Agent {
     fn lost(&mut self, link: LinkId, why: &str) {
         let Some(session) = self.sessions.get_mut(&link) else { return };
         session.writer = None;
+        session.status.clear();
         session.answer.doubt();
         session.thought.doubt();
         if let Some(opening) = &mut session.opening {

@@ -30,12 +30,12 @@ pub(crate) struct AnswerText {
 /// Begin of the answer under way, as far as this side heard it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 enum StreamFront {
-    /// What comes is all of it.
+    /// All pieces come, from the first.
     #[default]
     Heard,
-    /// This side came in the middle of a session: an answer may be under way.
+    /// Middle of a session: an answer may be under way.
     Unknown,
-    /// This stream was under way already; its pieces are left to the recorded text.
+    /// Stream that was under way already; its pieces are left to the recorded text.
     Missed(String),
 }
 
