@@ -303,15 +303,7 @@ pub(crate) enum BridleCommand {
     )]
     Lisp(lisp::Lisp),
     /// Write, check and test skills: Org files that teach the daemon something
-    #[command(
-        subcommand,
-        after_help = "A skill is an Org file with properties, blocks of the skill language and tests; docs/skills.md is its \
-        tutorial. check and test need no daemon.\n\n\
-        Examples:\n  \
-        bridle skill new water-plants\n  \
-        bridle skill check water-plants.org\n  \
-        bridle skill test water-plants.org"
-    )]
+    #[command(subcommand, after_help = skill::EXAMPLES)]
     Skill(skill::SkillCommand),
     /// Search, outline and edit your Org files; list versions, differences and snapshots
     #[command(

@@ -4,6 +4,14 @@ use std::path::PathBuf;
 
 use clap::{Subcommand, ValueHint};
 
+/// Text below the help of the verbs.
+pub(crate) const EXAMPLES: &str = "A skill is an Org file with properties, blocks of the skill language and tests; \
+    docs/skills.md is its tutorial. check and test need no daemon.\n\n\
+    Examples:\n  \
+    bridle skill new water-plants\n  \
+    bridle skill check water-plants.org\n  \
+    bridle skill test water-plants.org";
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum SkillCommand {
     /// Write the file of a new skill, which works and passes its own tests
