@@ -31,7 +31,7 @@ pub trait Consultant: Send + Sync {
     /// [`ThoughtIo::run_blocking`].
     ///
     /// # Errors
-    /// It has no answer: a veto of everything if it is a guard.
+    /// The consultant has no answer: a veto of everything if it is a guard.
     fn consult<'a>(
         &'a self,
         question: &'a ConsultQuestion,
@@ -39,7 +39,7 @@ pub trait Consultant: Send + Sync {
     ) -> HostFuture<'a, Result<ReflexAdvice, ThinkerFault>>;
 }
 
-/// What the consultants of a stage said.
+/// Advice of the consultants of a stage.
 #[derive(Debug, Default)]
 pub struct ConsultReport {
     /// Their advice, put together.
@@ -157,7 +157,7 @@ pub(crate) async fn ask_all(
 /// Asks one consultant.
 ///
 /// # Errors
-/// It failed, broke off, or took too long.
+/// The consultant failed, broke off, or took too long.
 async fn ask_one(
     consultant: Arc<dyn Consultant>,
     question: Arc<ConsultQuestion>,

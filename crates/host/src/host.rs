@@ -93,7 +93,7 @@ impl Host {
             && !self.consultants.is_asked_at(ConsultStage::Perceive)
     }
 
-    /// What the thinker and the consultants say to a question, after as long as it takes.
+    /// Advice of the thinker and the consultants, after as long as it takes.
     pub async fn ask_consultants(
         self: &Arc<Self>,
         question: Arc<ConsultQuestion>,
