@@ -3,6 +3,7 @@
 
 pub(crate) mod acp;
 pub(crate) mod ask;
+pub(crate) mod chat;
 pub(crate) mod conform;
 pub(crate) mod groups;
 pub(crate) mod guard;
@@ -14,6 +15,7 @@ pub(crate) mod org;
 pub(crate) mod recall;
 pub(crate) mod record;
 pub(crate) mod schedules;
+pub(crate) mod skill;
 pub(crate) mod token;
 
 use std::path::PathBuf;
@@ -120,6 +122,12 @@ pub(crate) enum BridleCommand {
         bridle search --words --limit 3 --json roof"
     )]
     Search(notes::SearchArgs),
+    /// Talk with your daemon in this terminal
+    #[command(after_help = chat::CHAT_HELP)]
+    Chat(chat::ChatArgs),
+    /// Connect standard input and output to the daemon, for a chat from another host
+    #[command(after_help = chat::RELAY_HELP)]
+    Relay(chat::RelayArgs),
     /// Send a prompt to your daemon, or to any OpenHarness Engine, and carry out the answer
     #[command(
         after_help = "Connects to your own daemon over its Unix socket, as you. Prints messages on stdout as they arrive \
@@ -294,6 +302,9 @@ pub(crate) enum BridleCommand {
         bridle lisp --repl"
     )]
     Lisp(lisp::Lisp),
+    /// Write, check and test skills: Org files that teach the daemon something
+    #[command(subcommand, after_help = skill::EXAMPLES)]
+    Skill(skill::SkillCommand),
     /// Search, outline and edit your Org files; list versions, differences and snapshots
     #[command(
         subcommand,

@@ -5,6 +5,7 @@ mod agenda;
 mod approve;
 mod ask;
 mod capture;
+mod chat;
 mod config;
 mod confirm;
 mod conform;
@@ -22,10 +23,12 @@ mod pair;
 mod policy;
 mod recall;
 mod record;
+mod relay;
 mod remote_record;
 mod schedules;
 mod search;
 mod session;
+mod skill;
 mod status;
 mod talk;
 mod text;
@@ -49,6 +52,8 @@ pub(crate) fn run(command: BridleCommand) -> Result<BridleExit, CommandFailure> 
         BridleCommand::Up(given) => up::run(&given),
         BridleCommand::Health(args) => talk::health(args),
         BridleCommand::Status(args) => status::run(args),
+        BridleCommand::Chat(args) => chat::run(args),
+        BridleCommand::Relay(args) => relay::run(args),
         BridleCommand::Ask(args) => ask::run(args),
         BridleCommand::Capture(args) => capture::run(args),
         BridleCommand::Agenda(args) => agenda::run(args),
@@ -79,6 +84,7 @@ pub(crate) fn run(command: BridleCommand) -> Result<BridleExit, CommandFailure> 
         BridleCommand::Org(verb) => org::run(&verb),
         BridleCommand::Sandbox(verb) => jail::run(&verb),
         BridleCommand::Lisp(args) => lisp::run(&args),
+        BridleCommand::Skill(verb) => skill::run(&verb),
         BridleCommand::Memory(verb) => memory::run(verb),
         BridleCommand::Undo(args) => memory::undo(args),
         BridleCommand::Frame(verb) => text::frame(verb),

@@ -34,6 +34,7 @@ mod action;
 mod action_spec;
 
 mod budget;
+mod consult;
 mod hash;
 mod policy;
 mod record_kind;
@@ -67,6 +68,10 @@ pub use action_spec::{
     MAX_ACTUATOR_SPEC_BYTES, MAX_ARGUMENT_SPECS, MAX_SPEC_TEXT_BYTES, ToolName,
 };
 pub use budget::PrincipalTallies;
+pub use consult::{
+    ConsultFinding, ConsultObjection, ConsultQuestion, ConsultStage, ConsultSubject, ConsultantRef,
+    MAX_FINDINGS,
+};
 pub use decide::{ApprovalIntent, Order};
 pub use effect::{
     Addressee, ApprovalRequest, CheckResult, DecidedBody, Decision, DecisionRule, Deed, Effect,
