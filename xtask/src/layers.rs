@@ -122,6 +122,14 @@ const RULES: &[LayerRule] = &[
         outside: OutsideRule::Without(&["clap", "toml", "anyhow"]),
     },
     LayerRule {
+        // The jail carries out, the loop has decided; no record, no daemon.
+        name: "bridle-effects",
+        rooms: &["bridle-host", "bridle-jail", "bridle-loop", "bridle-sexp"],
+        test_rooms: &[],
+        // The host's futures need a runtime; nothing here makes one.
+        outside: OutsideRule::Without(&["axum", "clap", "toml", "anyhow"]),
+    },
+    LayerRule {
         // Reads the record while a daemon may write it; nothing in it waits. Tokio comes with the host.
         name: "bridle-history",
         rooms: &["bridle-host", "bridle-loop", "bridle-record", "bridle-sexp", "bridle-wire"],
@@ -131,6 +139,7 @@ const RULES: &[LayerRule] = &[
     LayerRule {
         name: "bridle-daemon",
         rooms: &[
+            "bridle-effects",
             "bridle-history",
             "bridle-host",
             "bridle-loop",

@@ -36,7 +36,7 @@ mod error;
 mod io;
 pub mod policy_load;
 
-pub use actuator::{Actuator, CrashOutcome, Readership};
+pub use actuator::{Actuator, CrashOutcome, ProposalPlace, Readership};
 pub use blocking::{BlockingCallError, BlockingPool};
 pub use cancel::CancelFlag;
 pub use error::HostError;

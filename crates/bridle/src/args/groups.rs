@@ -11,7 +11,19 @@ const GROUPS: [(&str, &[&str]); 8] = [
     ("Talk", &["ask", "acp", "send", "tail"]),
     (
         "Control what bridle does",
-        &["approvals", "approve", "deny", "grants", "policy", "sandbox", "why", "effects"],
+        &[
+            "approvals",
+            "approve",
+            "deny",
+            "grants",
+            "policy",
+            "sandbox",
+            "project",
+            "actuators",
+            "why",
+            "effects",
+            "diff",
+        ],
     ),
     ("Your Org files", &["memory", "undo", "org"]),
     (

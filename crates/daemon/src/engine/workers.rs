@@ -9,7 +9,7 @@ pub(in crate::engine) mod admin;
 
 use std::sync::Arc;
 
-use bridle_host::{ActContext, ActIo, CancelFlag, ThoughtChannel, ThoughtIo};
+use bridle_host::{ActContext, ActIo, CancelFlag, ProposalPlace, ThoughtChannel, ThoughtIo};
 use bridle_loop::{Draft, EffectId, Order, Outcome, ThinkerFault, ThinkerPrompt, TurnId};
 use bridle_record::fault;
 
@@ -77,7 +77,8 @@ async fn draft(
     }
     let readers = Principal::readership(&prompt.context.signal.from, &session.owner);
     let prepared = io.run_blocking(move || {
-        host.prepare(&mut draft.calls, readers);
+        let around = ProposalPlace { session: session.id.as_str(), readers };
+        host.prepare(&mut draft.calls, around);
         draft
     });
     prepared.await.map_err(|_| ThinkerFault {
