@@ -45,7 +45,7 @@ pub(super) fn run(how: &TakeBackArgs, record: u64) -> Result<Option<BridleExit>,
     match result.get("files").and_then(Value::as_i64) {
         Some(_) if how.json => print(&shown("done")).map(Some),
         Some(files) => print(&format!("taken back: {files} files\n")).map(Some),
-        None => Err(CommandFailure::new(BridleExit::Failed, "it was not taken back")
+        None => Err(CommandFailure::new(BridleExit::Temporary, "it was not taken back")
             .hint("`bridle approvals` lists what waits for a yes")),
     }
 }
