@@ -16,6 +16,8 @@ pub(crate) mod recall;
 pub(crate) mod record;
 pub(crate) mod schedules;
 pub(crate) mod token;
+//!
+//! long: the commands stand in one list.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -384,7 +386,7 @@ pub(crate) struct PeerArgs {
 }
 
 /// Signatures on a connection.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(crate) struct PeerSealArgs {
     /// Sign frames with the key in this file: its bytes, unchanged
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = CONNECTION)]

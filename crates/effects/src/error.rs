@@ -10,7 +10,7 @@ use bridle_loop::Outcome;
 /// Reason why an effect was not had.
 #[derive(Debug, thiserror::Error)]
 pub enum EffectError {
-    /// Something that is not done, with what to do instead.
+    /// Refusal, with what to do instead.
     #[error("{0}")]
     Refused(String),
     /// Failure of the jail or the stage.
@@ -33,7 +33,7 @@ pub enum EffectError {
 }
 
 impl EffectError {
-    /// Something that is not done.
+    /// Makes a refusal.
     pub(crate) fn refused(text: impl Into<String>) -> Self {
         Self::Refused(text.into())
     }

@@ -20,7 +20,7 @@ use crate::workspace::Workspace;
 /// Names of the actuator: its own, and the one that shells know.
 pub const EXEC: [&str; 2] = ["exec", "shell"];
 
-/// What it does.
+/// Names of its actions.
 const ACTIONS: &[&str] = &["exec"];
 
 /// Refusal of whoever is not the owner, and of a session that others read.

@@ -21,7 +21,7 @@ pub use take_back::describe_commit;
 /// Name of the actuator.
 pub const STAGE: &str = "stage";
 
-/// What it does.
+/// Names of its actions.
 const ACTIONS: &[&str] = &["commit", "discard", "changes", "undo", "rollback"];
 
 /// Commits, drops and takes back.

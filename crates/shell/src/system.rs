@@ -28,7 +28,7 @@ pub enum SystemRequest {
     OpenMemex(String),
     /// Request about projects, commits and actuators, by its payload.
     Effects(Value),
-    /// What becomes of changes on a stage, or of a commit, by its payload.
+    /// Request about changes on a stage, or a commit, by its payload.
     Stage(Value),
     /// The questions that wait for a yes.
     Approvals,

@@ -29,7 +29,7 @@ const PROGRAMS: [&str; 2] = [".cargo/bin", ".local/bin"];
 const SYSTEM_PROGRAMS: &str =
     "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin:/usr/games";
 
-/// What the daemon is told about files and programs.
+/// Setup of files and programs, for the daemon.
 pub(super) fn effects(settings: &ResolvedSettings) -> Result<EffectsSetup, CommandFailure> {
     let home = home();
     let mut read_roots: Vec<PathBuf> = Vec::new();

@@ -22,8 +22,6 @@ const SCRIPT: &str = r#"
 (rule :when "steal" :result t :say "Tried.")
 (rule :when "vim" :propose ((:target :exec :action :exec :argv ("vim" "a.txt") :then-think t)))
 (rule :when "vim" :rejected t :say "No terminal.")
-(rule :when "sleep" :propose ((:target :exec :action :exec :argv ("sleep" "1000") :then-think t)))
-(rule :when "sleep" :result t :say "Slept.")
 (rule :when "keys" :propose ((:target :exec :action :exec :script "cat ./*env*; cat sub/.env.local" :then-think t)))
 (rule :when "keys" :result t :say "Looked.")
 (default :say "What?")
@@ -41,7 +39,7 @@ impl Desk {
         home.write("p/a.txt", "one\n");
         home.write("p/d.txt", "gone\n");
         home.write("p/.env", "KEY=hunter2\n");
-        home.write("outside.txt", "outside\n");
+        home.write("outside.txt", "confidential\n");
         let project = PathBuf::from(home.path("p"));
         let script = SCRIPT.replace("OUTSIDE", &home.path("outside.txt"));
         let script = script.replace("STATE", &home.path(".local/state/bridle"));
@@ -105,15 +103,6 @@ fn answer(shell: &mut Shell) -> String {
     }
 }
 
-fn outcome(shell: &mut Shell, target: &str) -> String {
-    loop {
-        let frame = shell.receive();
-        if frame.contains(":outcome") && frame.contains(target) {
-            return frame;
-        }
-    }
-}
-
 #[test]
 fn a_turn_is_staged_asked_for_once_committed_and_taken_back() {
     let desk = Desk::new();
@@ -172,10 +161,11 @@ fn a_program_sees_neither_state_nor_other_files_nor_keys() {
     let desk = Desk::new();
     let mut shell = desk.shell();
     prompt(&mut shell, "steal");
-    let frame = outcome(&mut shell, ":exec");
-    assert!(frame.contains("end") && !frame.contains("outside\\n"), "{frame}");
-    assert!(!frame.contains("SQLite"), "{frame}");
     answer(&mut shell);
+    let log = desk.home.run(&["log", "--json"]).stdout;
+    let acted = log.lines().find(|line| line.contains("acted")).expect("an outcome");
+    assert!(acted.contains("end") && acted.contains("No such file"), "{acted}");
+    assert!(!acted.contains("confidential") && !acted.contains("SQLite"), "{acted}");
     assert!(!PathBuf::from(desk.home.path("outside.txt.new")).exists());
     prompt(&mut shell, "keys");
     let (name, frame) = question(&mut shell);

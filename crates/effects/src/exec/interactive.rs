@@ -40,7 +40,7 @@ const BARE: [&str; 16] = [
     "psql", "mysql", "bc", "bash", "sh", "zsh",
 ];
 
-/// What to do instead of a program that wants a terminal; `None` for all others.
+/// Advice for a program that wants a terminal; `None` for all others.
 pub(super) fn hint(program: &str, arguments: &[&str], has_input: bool) -> Option<String> {
     let name = program.rsplit('/').next().unwrap_or(program);
     let always =

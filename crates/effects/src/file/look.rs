@@ -119,7 +119,7 @@ pub(super) fn list(
     Ok(Value::plist(pairs))
 }
 
-/// What follows after an entry.
+/// Step after an entry.
 enum WalkStep {
     On,
     /// Nothing below this folder.

@@ -109,7 +109,7 @@ pub(super) fn crash_outcome(workspace: &Workspace, record: u64) -> CrashOutcome 
     }
 }
 
-/// What the commits of a record changed, as a diff; for people.
+/// Diff of the commits of a record, for people.
 ///
 /// # Errors
 /// Nothing was committed there, or it cannot be read.

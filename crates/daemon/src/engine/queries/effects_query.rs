@@ -29,7 +29,7 @@ pub(crate) enum EffectsQuery {
         /// Folder to work in.
         folder: Option<PathBuf>,
     },
-    /// What the commits of a record changed.
+    /// Changes that the commits of a record made.
     Diff {
         /// Record of the order.
         record: u64,
