@@ -19,8 +19,6 @@ pub(crate) mod recall;
 pub(crate) mod record;
 pub(crate) mod schedules;
 pub(crate) mod token;
-//!
-//! long: the commands stand in one list.
 
 use std::path::PathBuf;
 use std::time::Duration;
