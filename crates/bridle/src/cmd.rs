@@ -5,6 +5,7 @@ mod agenda;
 mod approve;
 mod ask;
 mod capture;
+mod chat;
 mod config;
 mod confirm;
 mod conform;
@@ -22,6 +23,7 @@ mod pair;
 mod policy;
 mod recall;
 mod record;
+mod relay;
 mod schedules;
 mod search;
 mod session;
@@ -48,6 +50,8 @@ pub(crate) fn run(command: BridleCommand) -> Result<BridleExit, CommandFailure> 
         BridleCommand::Up(given) => up::run(&given),
         BridleCommand::Health(args) => talk::health(args),
         BridleCommand::Status(args) => status::run(args),
+        BridleCommand::Chat(args) => chat::run(args),
+        BridleCommand::Relay(args) => relay::run(args),
         BridleCommand::Ask(args) => ask::run(args),
         BridleCommand::Capture(args) => capture::run(args),
         BridleCommand::Agenda(args) => agenda::run(args),
