@@ -72,7 +72,7 @@ impl AgentUnderTest {
     /// Starts the agent.
     ///
     /// # Errors
-    /// It cannot be started.
+    /// The agent cannot be started.
     fn start(&self) -> Result<EditorLink, CheckFinding> {
         let values = [("ACP_FOLDER", self.cwd())];
         let (notes, watch) = (Rc::clone(&self.notes), Rc::clone(&self.watch));

@@ -1,5 +1,7 @@
 //! What must hold for every message. Each case has a conversation of its own, and looks at all that was said before
 //! in the run as well.
+//!
+//! long: each list of cases is one table.
 
 use serde_json::json;
 

@@ -27,7 +27,7 @@ pub(super) enum PermissionRule {
     Kind(&'static str),
     /// The turn was cancelled.
     Cancelled,
-    /// This result, whatever it is.
+    /// Result that is sent as it is.
     Result(Value),
     /// An error.
     Error,
