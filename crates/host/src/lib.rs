@@ -40,7 +40,7 @@ mod io;
 pub mod policy_load;
 
 pub use actuator::{
-    Actuator, ActuatorConflict, ActuatorGroup, CrashOutcome, HostCatalog, Readership,
+    Actuator, ActuatorConflict, ActuatorGroup, CrashOutcome, HostCatalog, ProposalPlace, Readership,
 };
 pub use blocking::{BlockingCallError, BlockingPool};
 pub use cancel::CancelFlag;

@@ -19,6 +19,7 @@ use crate::config::DaemonConfig;
 use crate::engine::clock::MonotonicClock;
 use crate::engine::home::Home;
 use crate::engine::home::action_catalog::ActionCatalog;
+use crate::engine::home::effects;
 use crate::engine::home::engine_files::EngineFiles;
 use crate::engine::home::guard::PolicyGuard;
 use crate::engine::home::principal_usage::PrincipalUsageSums;
@@ -75,6 +76,8 @@ pub(crate) async fn start_hub(config: &DaemonConfig) -> Result<Arc<Hub>, DaemonE
     let files = EngineFiles::of(config, &clock);
     let host = host.with_actuator(MEMORY, Box::new(files.seat()));
     let host = host.with_actuator(CONTEXT, Box::new(ContextActuator::new(&facts)));
+    let workspace = effects::open(config)?;
+    let host = effects::equip(host, workspace.as_ref());
     let memory = files.begin(config.memex.as_deref())?;
     // The memory has actions since it is open.
     host.refresh_actuators();
@@ -106,6 +109,7 @@ pub(crate) async fn start_hub(config: &DaemonConfig) -> Result<Arc<Hub>, DaemonE
         actions,
         host: Arc::new(host),
         files,
+        effects: workspace,
         refusals: RefusalCounter::default(),
         guard,
         sums,
@@ -124,6 +128,7 @@ pub(crate) async fn start_hub(config: &DaemonConfig) -> Result<Arc<Hub>, DaemonE
     });
     facts.introduce(&hub);
     note(&hub, RecordKind::DaemonUp).await;
+    effects::note_recovered(&hub.home).await;
     policy_install::record_first_policies(&hub, DAEMON_PRINCIPAL).await;
     take_up(&hub, &waiting);
     hub.running.tasks.spawn(keep_time(Arc::clone(&hub), config.heartbeat));

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use bridle_host::{ActIo, Actuator, HostFuture, Readership};
+use bridle_host::{ActIo, Actuator, HostFuture, ProposalPlace, Readership};
 use bridle_loop::{
     Action, CONTEXT_ACTIONS, ContextRead, Order, Outcome, PREPARED, Privacy, Seq, SessionAccess,
     SignalSender,
@@ -47,8 +47,8 @@ impl Actuator for ContextActuator {
         true
     }
 
-    fn prepare(&self, payload: &Value, readers: Readership) -> Option<Value> {
-        let access = match readers {
+    fn prepare(&self, payload: &Value, around: ProposalPlace<'_>) -> Option<Value> {
+        let access = match around.readers {
             Readership::Owners => "owner",
             Readership::Others => "public",
         };
