@@ -10,8 +10,8 @@ use bridle_loop::{
     CallId, ConsultFinding, ConsultObjection, ConsultStage, ConsultantRef, Draft, DraftStop,
     Effect, EffectId, Event, GuardPolicies, InstalledPolicies, KeywordName, ModelRef, OpaqueText,
     Outcome, PrincipalUsage, Proposal, ReflexAdvice, Seq, SessionLimits, SessionStart,
-    SessionState, Signal, SignalKind, SignalSender, ThinkerFault, TimerTick, TokenUsage, TurnId,
-    UnixMillis, WithdrawalReason,
+    SessionState, Signal, SignalKind, SignalSender, TextDigest, ThinkerFault, TimerTick,
+    TokenUsage, TurnId, UnixMillis, WithdrawalReason,
 };
 use bridle_sexp::Value;
 use proptest::collection::vec;
