@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 
+use bridle_host::{ActChannel, ThoughtChannel};
 use bridle_loop::{
     ActuatorLocation, ActuatorRef, ActuatorSpec, KeywordName, RecordKind, SessionId, TextDigest,
 };
@@ -289,6 +290,24 @@ pub(crate) enum PieceChannel {
     Output,
     /// Distance to the end of what runs.
     Progress,
+}
+
+impl From<ThoughtChannel> for PieceChannel {
+    fn from(channel: ThoughtChannel) -> PieceChannel {
+        match channel {
+            ThoughtChannel::Text => PieceChannel::Text,
+            ThoughtChannel::Reasoning => PieceChannel::Reasoning,
+        }
+    }
+}
+
+impl From<ActChannel> for PieceChannel {
+    fn from(channel: ActChannel) -> PieceChannel {
+        match channel {
+            ActChannel::Output => PieceChannel::Output,
+            ActChannel::Progress => PieceChannel::Progress,
+        }
+    }
 }
 
 impl PieceChannel {

@@ -26,7 +26,6 @@ use crate::engine::sessions::inbox_item::InboxItem;
 use crate::engine::sessions::live_session::CancellableWorker;
 use crate::engine::sessions::live_session::LiveSessionSlot;
 use crate::engine::sessions::load;
-use crate::engine::stream::PieceChannel;
 use crate::log_line::one_line;
 
 /// An order on its way to an actuator of the host.
@@ -123,10 +122,6 @@ async fn draft(
     let (turn, lost) = (prompt.context.turn.0, hub.metrics().deltas_dropped.clone());
     let shells = Arc::clone(&session);
     let show = move |channel: ThoughtChannel, text: &str| {
-        let channel = match channel {
-            ThoughtChannel::Text => PieceChannel::Text,
-            ThoughtChannel::Reasoning => PieceChannel::Reasoning,
-        };
         let dropped = shells.lock().show_piece((turn, effect), channel, text);
         lost.inc_by(dropped as u64);
     };
@@ -188,10 +183,6 @@ async fn act(
     let OrderJob { effect, order, turn, record, principal } = ordered;
     let (shells, lost) = (Arc::clone(session), hub.metrics().deltas_dropped.clone());
     let show = move |channel: ActChannel, text: &str| {
-        let channel = match channel {
-            ActChannel::Output => PieceChannel::Output,
-            ActChannel::Progress => PieceChannel::Progress,
-        };
         let dropped = shells.lock().show_piece((turn.0, effect), channel, text);
         lost.inc_by(dropped as u64);
     };

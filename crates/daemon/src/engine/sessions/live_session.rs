@@ -351,7 +351,7 @@ impl SlotState {
     pub(in crate::engine) fn show_piece(
         &mut self,
         (turn, effect): (u64, u64),
-        channel: PieceChannel,
+        channel: impl Into<PieceChannel>,
         text: &str,
     ) -> usize {
         // A word of somebody who was called off comes too late.
@@ -363,7 +363,7 @@ impl SlotState {
             self.streams.push(LiveStream::new(effect, turn));
             self.streams.len() - 1
         });
-        let gone = self.streams[place].push(channel, text);
+        let gone = self.streams[place].push(channel.into(), text);
         let reads = |feed: &&mut ShellFeed| feed.mode != StreamMode::Answers;
         self.feeds.iter_mut().filter(reads).for_each(ShellFeed::wake);
         gone
