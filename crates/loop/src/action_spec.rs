@@ -123,7 +123,7 @@ impl ActuatorSpec {
     /// `:about` and `:arguments`.
     ///
     /// # Errors
-    /// It is something else, or larger than a description may be.
+    /// When `actions` is something else, or larger than a description may be.
     pub fn declared(name: KeywordName, actions: &Value) -> Result<Self, InvalidSpec> {
         value::declared(name, actions)
     }

@@ -27,7 +27,7 @@ impl ActuatorSpec {
     /// Reads a description that the record has.
     ///
     /// # Errors
-    /// It is not what this version writes.
+    /// When the value is not what this version writes.
     pub fn from_value(value: &Value) -> Result<Self, UnreadableValue> {
         let actions = list(value, "actions", ActionSpec::from_value)?;
         Ok(Self { name: name(value, "name")?, actions })
