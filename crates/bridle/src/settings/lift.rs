@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use bridle_daemon::config::{
     DaemonConfig, DaemonLimits, EngineLimits, EventRate, HmacConfig, HmacKey, HttpRates,
-    MIN_SECRET_BYTES, MessageRates, PolicyChoice, RecordBudgets, ThinkerChoice, UnknownUnitPolicy,
+    MIN_SECRET_BYTES, MessageRates, PolicyChoice, RecordBudgets, ThinkerChoice, TurnBudgets,
+    UnknownUnitPolicy,
 };
 use bridle_daemon::fetch::FetchConfig;
 use bridle_daemon::tls::TlsConfig;
@@ -69,6 +70,7 @@ impl ResolvedSettings {
             fetch: self.fetch(),
             engine: EngineLimits {
                 record_budgets: self.record_budgets()?,
+                turns: self.turn_budgets()?,
                 ..EngineLimits::default()
             },
             ..DaemonConfig::default()
@@ -133,6 +135,26 @@ impl ResolvedSettings {
             known: self.size_or_off("record-budget")?,
             anonymous: self.size_or_off("record-budget-anonymous")?,
             refill_per_minute: self.size("record-refill")? as u64,
+        })
+    }
+
+    fn turn_budgets(&self) -> Result<TurnBudgets, CommandFailure> {
+        let small = |name: &str| Ok(u32::try_from(self.size(name)?).unwrap_or(u32::MAX));
+        let time = |name: &str| self.span(name).unwrap_or_default();
+        // Off is any number.
+        let open = |name: &str| match self.entry(name).value {
+            SettingValue::Off => Ok(0),
+            _ => self.size(name).map(|number| number as u64),
+        };
+        Ok(TurnBudgets {
+            rounds: small("turn-rounds")?,
+            acts: small("turn-acts")?,
+            vetoes: small("turn-vetoes")?,
+            time: time("turn-time"),
+            act_time: time("act-time"),
+            tokens: open("turn-tokens")?,
+            microdollars: open("turn-cost")?,
+            asks: self.is_on("turn-asks"),
         })
     }
 
