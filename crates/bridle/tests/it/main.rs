@@ -22,6 +22,7 @@ mod cli_schedules;
 mod cli_send;
 mod cli_sessions;
 mod cli_sexp;
+mod cli_skill;
 mod cli_tap;
 mod cli_terminal;
 mod cli_token;
