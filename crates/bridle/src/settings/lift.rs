@@ -140,7 +140,8 @@ impl ResolvedSettings {
     }
 
     fn turn_budgets(&self) -> Result<TurnBudgets, CommandFailure> {
-        let small = |name: &str| Ok(u32::try_from(self.size(name)?).unwrap_or(u32::MAX));
+        let small =
+            |name: &str| self.size(name).map(|number| u32::try_from(number).unwrap_or(u32::MAX));
         let time = |name: &str| self.span(name).unwrap_or_default();
         // Off is any number.
         let open = |name: &str| match self.entry(name).value {
