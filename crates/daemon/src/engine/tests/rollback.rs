@@ -260,7 +260,10 @@ fn advised(host: &Host, batch: &AppendBatch<'_>) -> InboxItem {
         _ => None,
     });
     let (effect, mut advice) = asked.expect("a question");
-    host.prepare(&mut advice.proposals, Readership::Owners);
+    host.prepare(
+        &mut advice.proposals,
+        ProposalPlace { session: "work", readers: Readership::Owners },
+    );
     InboxItem::Consulted { effect, advice }
 }
 
