@@ -13,6 +13,7 @@ pub(in crate::engine) mod refusals;
 pub(in crate::engine) mod schedules;
 pub(in crate::engine) mod spending;
 pub(in crate::engine) mod unsaved_buffers;
+mod web;
 
 use crate::access::principal::Principal;
 use crate::engine::clock::MonotonicClock;
