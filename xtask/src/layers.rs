@@ -108,6 +108,13 @@ const RULES: &[LayerRule] = &[
         outside: OutsideRule::Without(RUNTIMES),
     },
     LayerRule {
+        // Text in, values out: files, the clock and the effects are the host's.
+        name: "bridle-skill",
+        rooms: &["bridle-lisp", "bridle-org", "bridle-sexp"],
+        test_rooms: &[],
+        outside: OutsideRule::Without(RUNTIMES),
+    },
+    LayerRule {
         // Bytes in, bytes out: who sends them, with which key, is the host's.
         name: "bridle-models",
         rooms: &["bridle-org", "bridle-sexp"],
@@ -120,6 +127,14 @@ const RULES: &[LayerRule] = &[
         rooms: &["bridle-loop", "bridle-sexp"],
         test_rooms: &[],
         outside: OutsideRule::Without(&["clap", "toml", "anyhow"]),
+    },
+    LayerRule {
+        // The jail carries out, the loop has decided; no record, no daemon.
+        name: "bridle-effects",
+        rooms: &["bridle-host", "bridle-jail", "bridle-loop", "bridle-sexp"],
+        test_rooms: &[],
+        // The host's futures need a runtime; nothing here makes one.
+        outside: OutsideRule::Without(&["axum", "clap", "toml", "anyhow"]),
     },
     LayerRule {
         // Sockets, keys and clocks for models; knows neither the wire nor the record.
@@ -138,6 +153,7 @@ const RULES: &[LayerRule] = &[
     LayerRule {
         name: "bridle-daemon",
         rooms: &[
+            "bridle-effects",
             "bridle-history",
             "bridle-host",
             "bridle-loop",
@@ -210,6 +226,8 @@ const RULES: &[LayerRule] = &[
             "bridle-record",
             "bridle-sexp",
             "bridle-shell",
+            // `skill check` and `skill test` need no daemon.
+            "bridle-skill",
             "bridle-wire",
         ],
         test_rooms: &["bridle-test-support"],

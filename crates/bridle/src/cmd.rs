@@ -1,14 +1,17 @@
 //! The commands, one file for each family; here are the dispatch and what they share.
 
 mod acp;
+mod actuators;
 mod agenda;
 mod approve;
 mod ask;
 mod capture;
 mod chat;
+mod commit_undo;
 mod config;
 mod confirm;
 mod conform;
+mod diff;
 mod grant;
 mod init;
 pub(crate) mod jail;
@@ -21,12 +24,14 @@ mod output;
 mod pages;
 mod pair;
 mod policy;
+mod project;
 mod recall;
 mod record;
 mod relay;
 mod schedules;
 mod search;
 mod session;
+mod skill;
 mod status;
 mod talk;
 mod text;
@@ -80,8 +85,12 @@ pub(crate) fn run(command: BridleCommand) -> Result<BridleExit, CommandFailure> 
         BridleCommand::Sexp(args) => text::sexp(&args),
         BridleCommand::Init(args) => init::run(args),
         BridleCommand::Org(verb) => org::run(&verb),
+        BridleCommand::Project(args) => project::run(args),
+        BridleCommand::Actuators(args) => actuators::run(args),
+        BridleCommand::Diff(args) => diff::run(args),
         BridleCommand::Sandbox(verb) => jail::run(&verb),
         BridleCommand::Lisp(args) => lisp::run(&args),
+        BridleCommand::Skill(verb) => skill::run(&verb),
         BridleCommand::Memory(verb) => memory::run(verb),
         BridleCommand::Undo(args) => memory::undo(args),
         BridleCommand::Frame(verb) => text::frame(verb),

@@ -5,15 +5,28 @@ use clap::{Command, CommandFactory as _};
 use super::Cli;
 
 /// Commands by what people want, in the order of a first day.
-const GROUPS: [(&str, &[&str]); 8] = [
+const GROUPS: [(&str, &[&str]); 9] = [
     ("Every day", &["capture", "agenda", "search", "status"]),
     ("Start", &["up", "init", "health", "config"]),
     ("Talk", &["chat", "ask", "acp", "send", "tail", "relay"]),
     (
         "Control what bridle does",
-        &["approvals", "approve", "deny", "grants", "policy", "sandbox", "why", "effects"],
+        &[
+            "approvals",
+            "approve",
+            "deny",
+            "grants",
+            "policy",
+            "sandbox",
+            "project",
+            "actuators",
+            "why",
+            "effects",
+            "diff",
+        ],
     ),
     ("Your Org files", &["memory", "undo", "org"]),
+    ("Teach it something", &["skill", "lisp"]),
     (
         "Sessions and the record",
         &["sessions", "schedules", "log", "record", "replay", "fork", "forget"],
