@@ -133,6 +133,7 @@ const RULES: &[LayerRule] = &[
         rooms: &[
             "bridle-history",
             "bridle-host",
+            "bridle-jail",
             "bridle-loop",
             "bridle-memex",
             "bridle-org",

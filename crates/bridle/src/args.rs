@@ -14,6 +14,7 @@ pub(crate) mod org;
 pub(crate) mod recall;
 pub(crate) mod record;
 pub(crate) mod schedules;
+pub(crate) mod secret;
 pub(crate) mod token;
 
 use std::path::PathBuf;
@@ -243,6 +244,9 @@ pub(crate) enum BridleCommand {
     /// Create, list and revoke bearer tokens for programs that connect over HTTP
     #[command(subcommand)]
     Token(token::TokenCommand),
+    /// Keep secrets for programs and models: API keys, passwords; never shown again
+    #[command(subcommand)]
+    Secret(secret::SecretCommand),
     /// Pair a device: print a one-time code, valid for five minutes, for a token of its own
     #[command(
         after_help = "A terminal also shows a QR code of URL/v1/pair#CODE; elsewhere only the code is printed. \

@@ -9,6 +9,7 @@ mod config;
 mod confirm;
 mod conform;
 mod grant;
+mod hidden_input;
 mod init;
 pub(crate) mod jail;
 mod launch;
@@ -24,6 +25,7 @@ mod recall;
 mod record;
 mod schedules;
 mod search;
+mod secret;
 mod session;
 mod status;
 mod talk;
@@ -71,6 +73,7 @@ pub(crate) fn run(command: BridleCommand) -> Result<BridleExit, CommandFailure> 
         BridleCommand::Deny(args) => approve::deny(args),
         BridleCommand::Grants(args) => grant::run(args),
         BridleCommand::Token(verb) => token::run(verb),
+        BridleCommand::Secret(verb) => secret::run(verb),
         BridleCommand::Pair(args) => pair::run(args),
         BridleCommand::Tap(args) => talk::tap(args),
         BridleCommand::Sexp(args) => text::sexp(&args),

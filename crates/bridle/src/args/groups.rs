@@ -18,7 +18,7 @@ const GROUPS: [(&str, &[&str]); 8] = [
         "Sessions and the record",
         &["sessions", "schedules", "log", "record", "replay", "fork", "forget"],
     ),
-    ("Give others access", &["token", "pair"]),
+    ("Access and secrets", &["token", "pair", "secret"]),
     ("Write a client", &["conform", "tap", "sexp", "frame", "schema"]),
 ];
 

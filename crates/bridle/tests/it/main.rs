@@ -19,6 +19,7 @@ mod cli_pages;
 mod cli_policy;
 mod cli_replay;
 mod cli_schedules;
+mod cli_secret;
 mod cli_send;
 mod cli_sessions;
 mod cli_sexp;

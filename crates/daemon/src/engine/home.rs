@@ -23,6 +23,7 @@ use bridle_record::NewRecord;
 use std::sync::Arc;
 
 use bridle_host::Host;
+use bridle_jail::SecretStore;
 use bridle_loop::ActuatorRef;
 use bridle_memex::MemoryStore;
 use bridle_record::{AppendNumbers, RecordAppend};
@@ -59,6 +60,8 @@ pub(crate) struct Home {
     pub(in crate::engine) spending: Arc<RecordBudgetUse>,
     /// Buffers that shells have not saved.
     pub(crate) overlays: Arc<UnsavedBuffers>,
+    /// Secrets by name and host, for whoever sends a request; masked in everything that is recorded or shown.
+    pub(crate) secrets: Arc<SecretStore>,
 }
 
 impl Home {
