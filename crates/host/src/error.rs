@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use crate::script::read::MAX_SCRIPT_BYTES;
+/// Bytes of one script: 1 MiB, a thousand rules of a page each.
+pub(crate) const MAX_SCRIPT_BYTES: usize = 1 << 20;
 
 /// Fault in the choice of a thinker.
 #[derive(Debug, thiserror::Error)]

@@ -22,7 +22,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use crate::builtin::{self, BuiltinInput, CommandSpelling, ProseAnswerer};
-use crate::error::HostError;
+use crate::error::{HostError, MAX_SCRIPT_BYTES};
 use crate::facts::DaemonFacts;
 use crate::io::{HostFuture, ThoughtChannel, ThoughtIo};
 use crate::thinker::Thinker;
@@ -102,9 +102,9 @@ impl ScriptedThinker {
         let file = std::fs::File::open(path).map_err(unreadable)?;
         let mut bytes = Vec::new();
         // One byte more than allowed is enough to know that there are too many.
-        let most = u64::try_from(read::MAX_SCRIPT_BYTES).unwrap_or(u64::MAX).saturating_add(1);
+        let most = u64::try_from(MAX_SCRIPT_BYTES).unwrap_or(u64::MAX).saturating_add(1);
         file.take(most).read_to_end(&mut bytes).map_err(unreadable)?;
-        if bytes.len() > read::MAX_SCRIPT_BYTES {
+        if bytes.len() > MAX_SCRIPT_BYTES {
             return Err(HostError::TooLong { path: path.into() });
         }
         let text = String::from_utf8(bytes).map_err(|error| HostError::NotText {

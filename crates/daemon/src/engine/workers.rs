@@ -47,7 +47,8 @@ pub(in crate::engine) fn think(
     let tasks = hub.running.tasks().clone();
     tasks.spawn(async move {
         // In a task of its own, so that a thinker that breaks off takes nobody with it.
-        let draft = tokio::spawn(draft(Arc::clone(&hub), Arc::clone(&session), prompt, cancel));
+        let drafting = draft(Arc::clone(&hub), Arc::clone(&session), prompt, cancel);
+        let draft = hub.running.tasks().spawn(drafting);
         let draft = draft.await.unwrap_or_else(|error| {
             tracing::error!(%error, "a thinker broke off");
             Err(ThinkerFault { reason: "the thinker broke off".into(), retryable: true })
@@ -126,7 +127,7 @@ async fn act(
     let blocking = hub.running.blocking().clone();
     let io = ActIo::new(context).ended_by(cancel).noting(note).on(blocking);
     // In a task of its own, so that an actuator that breaks off takes nobody with it.
-    let acting = tokio::spawn(async move { host.act(&order, &io).await });
+    let acting = hub.running.tasks().spawn(async move { host.act(&order, &io).await });
     acting.await.unwrap_or_else(|error| {
         tracing::error!(%error, "an actuator broke off");
         Outcome::UnknownOutcome

@@ -14,9 +14,6 @@ use super::pattern::{MAX_WILDCARDS, wildcards};
 use super::template::{largest_in_text, largest_reference};
 use super::{DraftEnding, ProposalTemplate, RuleKind, ScriptRule, TemplateContent};
 
-/// Bytes of one script: 1 MiB, a thousand rules of a page each.
-pub(crate) const MAX_SCRIPT_BYTES: usize = 1 << 20;
-
 /// Rules of one script; all of them are tried for each draft.
 pub(crate) const MAX_RULES: usize = 1_024;
 

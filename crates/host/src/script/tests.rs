@@ -353,7 +353,7 @@ fn files() {
     ] {
         assert_eq!(open(name, bytes).unwrap_err().to_string(), expect);
     }
-    let most = super::read::MAX_SCRIPT_BYTES;
+    let most = crate::error::MAX_SCRIPT_BYTES;
     let mut long = b"(default :say \"x\")".to_vec();
     long.resize(most, b' ');
     assert!(open("long", Some(&long)).is_ok());
@@ -369,7 +369,7 @@ fn the_manual_knows_every_limit() {
     let manual = include_str!("../../../../docs/scripted.md");
     let delay = usize::try_from(read::MAX_DELAY_MS).unwrap();
     for (name, limit) in [
-        ("MAX_SCRIPT_BYTES", read::MAX_SCRIPT_BYTES),
+        ("MAX_SCRIPT_BYTES", crate::error::MAX_SCRIPT_BYTES),
         ("MAX_RULES", read::MAX_RULES),
         ("MAX_SCRIPT_DEPTH", read::MAX_SCRIPT_DEPTH),
         ("MAX_WILDCARDS", pattern::MAX_WILDCARDS),

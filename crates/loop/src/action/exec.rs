@@ -84,7 +84,8 @@ impl ExecRequest {
         Ok(Self {
             command,
             cwd,
-            env: variables(payload)?,
+            env: variables(payload)
+                .ok_or_else(|| fault("env", "a list of at most 64 strings `NAME=VALUE`"))?,
             stdin,
             seconds,
             network: hosts(payload)?,
@@ -118,8 +119,7 @@ fn words(payload: &Value) -> Result<Vec<Box<str>>, InvalidAction> {
 }
 
 /// `:env ("NAME=VALUE" ..)`.
-fn variables(payload: &Value) -> Result<Vec<(Box<str>, Box<str>)>, InvalidAction> {
-    let fault = || fault("env", "a list of at most 64 strings `NAME=VALUE`");
+fn variables(payload: &Value) -> Option<Vec<(Box<str>, Box<str>)>> {
     let pair = |value: &Value| {
         let (name, value) = value.as_str()?.split_once('=')?;
         let is_name = !name.is_empty()
@@ -127,7 +127,7 @@ fn variables(payload: &Value) -> Result<Vec<(Box<str>, Box<str>)>, InvalidAction
             && !name.as_bytes()[0].is_ascii_digit();
         (is_name && !value.contains('\0')).then(|| (name.into(), value.into()))
     };
-    list(payload, "env", MAX_VARIABLES, pair).ok_or_else(fault)
+    list(payload, "env", MAX_VARIABLES, pair)
 }
 
 /// `:network ("HOST" ..)`.

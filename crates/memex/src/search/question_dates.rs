@@ -218,7 +218,7 @@ fn ago(count: &str, unit: &str, today: i64) -> Option<Days> {
 
 fn month_of(word: &str) -> Option<i64> {
     let is_it = |name: &&str| *name == word || (word.len() == 3 && name.starts_with(word));
-    let at = MONTHS.iter().position(|name| is_it(name))?;
+    let at = MONTHS.iter().position(is_it)?;
     i64::try_from(at + 1).ok()
 }
 
