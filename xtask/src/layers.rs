@@ -200,6 +200,8 @@ const RULES: &[LayerRule] = &[
             "bridle-loop",
             // The commands of the memory, which need no daemon; tests write the records that the others read.
             "bridle-memex",
+            // What stands in the file of providers.
+            "bridle-models",
             "bridle-org",
             "bridle-record",
             "bridle-sexp",

@@ -4,10 +4,13 @@ mod acp;
 mod agenda;
 mod approve;
 mod ask;
+mod backup;
 mod capture;
+mod completion;
 mod config;
 mod confirm;
 mod conform;
+mod doctor;
 mod grant;
 mod hidden_input;
 mod init;
@@ -27,6 +30,7 @@ mod schedules;
 mod search;
 mod secret;
 mod session;
+mod setup;
 mod status;
 mod talk;
 mod text;
@@ -51,6 +55,10 @@ pub(crate) fn run(command: BridleCommand) -> Result<BridleExit, CommandFailure> 
         BridleCommand::Health(args) => talk::health(args),
         BridleCommand::Status(args) => status::run(args),
         BridleCommand::Ask(args) => ask::run(args),
+        BridleCommand::Setup(args) => setup::run(args),
+        BridleCommand::Doctor(args) => doctor::run(args),
+        BridleCommand::Backup(args) => backup::backup(&args),
+        BridleCommand::Restore(args) => backup::restore(&args),
         BridleCommand::Capture(args) => capture::run(args),
         BridleCommand::Agenda(args) => agenda::run(args),
         BridleCommand::Search(args) => search::run(args),
@@ -86,7 +94,8 @@ pub(crate) fn run(command: BridleCommand) -> Result<BridleExit, CommandFailure> 
         BridleCommand::Frame(verb) => text::frame(verb),
         BridleCommand::Schema(verb) => pages::schema(&verb),
         BridleCommand::Config(verb) => config::run(verb),
-        BridleCommand::Completions { shell } => pages::completions(shell),
+        BridleCommand::Completions { shell } => completion::script(shell),
+        BridleCommand::CompleteWords { kind } => completion::words(kind),
         BridleCommand::Man { dir } => pages::man(dir.as_deref()),
     }
 }

@@ -41,7 +41,7 @@ impl FileVersion {
     }
 }
 
-/// What was last read.
+/// Content of the file as last read.
 struct LoadedSecrets {
     version: Option<FileVersion>,
     secrets: Result<SealedSecrets, SecretError>,

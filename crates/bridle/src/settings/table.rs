@@ -2,6 +2,8 @@
 //! and `config init` all read it; nothing else knows a setting's name.
 //!
 //! Adding a setting is one row here and one line in `lift.rs`.
+//!
+//! long: a flat table.
 
 use super::value::SettingKind;
 

@@ -5,7 +5,9 @@
 
 mod cli_approve;
 mod cli_ask;
+mod cli_care;
 mod cli_config;
+mod cli_examples;
 mod cli_forget;
 mod cli_frame;
 mod cli_grant;

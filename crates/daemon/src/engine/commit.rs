@@ -4,11 +4,9 @@
 //! - `session_task`: works the inbox off, strictly in order
 //! - `batch`: events, the effects that follow, inline results: one append
 //! - `publish`: everybody hears of it, and its effects are carried out
-//! - `secret_mask`: events and pieces without the secrets that the daemon keeps
 //! - `redact`: a State that does not quote what is forgotten
 
 pub(in crate::engine) mod batch;
 pub(in crate::engine) mod publish;
 pub(in crate::engine) mod redact;
-pub(in crate::engine) mod secret_mask;
 pub(in crate::engine) mod session_task;

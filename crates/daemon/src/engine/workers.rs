@@ -14,7 +14,7 @@ use bridle_loop::{Draft, EffectId, Order, Outcome, ThinkerFault, ThinkerPrompt, 
 use bridle_record::fault;
 
 use crate::access::principal::Principal;
-use crate::engine::commit::secret_mask::PieceMask;
+use crate::engine::home::secret_mask::PieceMask;
 use crate::engine::hub::Hub;
 use crate::engine::sessions::inbox_item::HOST;
 use crate::engine::sessions::inbox_item::InboxItem;

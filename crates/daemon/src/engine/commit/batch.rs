@@ -24,11 +24,11 @@ use std::sync::{Arc, MutexGuard};
 
 use crate::access::principal::Principal;
 use crate::byte_budget::InFlightBytes;
-use crate::engine::commit::secret_mask::mask_event;
 use crate::engine::error::{EngineError, EngineErrorCode};
 use crate::engine::home::guard::{GuardState, PolicyGuard};
 use crate::engine::home::principal_usage::{Act, PrincipalUsageSums};
 use crate::engine::home::schedules::ScheduleList;
+use crate::engine::home::secret_mask::mask_event;
 use crate::engine::home::unsaved_buffers::{BufferChange, BufferReport, holder};
 use crate::engine::sessions::inbound_message::{InboundMessage, MessageNewness};
 use crate::engine::sessions::inbox_item::{AnswerRoute, ApprovalAnswering, InboxItem};
