@@ -122,6 +122,13 @@ const RULES: &[LayerRule] = &[
         outside: OutsideRule::Without(&["clap", "toml", "anyhow"]),
     },
     LayerRule {
+        // Sockets, keys and clocks for models; knows neither the wire nor the record.
+        name: "bridle-inference",
+        rooms: &["bridle-host", "bridle-loop", "bridle-models", "bridle-org", "bridle-sexp"],
+        test_rooms: &[],
+        outside: OutsideRule::Without(&["axum", "clap", "toml", "anyhow"]),
+    },
+    LayerRule {
         // Reads the record while a daemon may write it; nothing in it waits. Tokio comes with the host.
         name: "bridle-history",
         rooms: &["bridle-host", "bridle-loop", "bridle-record", "bridle-sexp", "bridle-wire"],

@@ -1,6 +1,7 @@
 //! The task runner: `cargo xtask VERB`. One file per verb; this one holds the table of verbs and the
 //! dispatch. What CI runs, `cargo xtask ci` runs. Not part of the product: nothing depends on it.
 
+mod acp;
 mod bench;
 mod chaos;
 mod ci;
@@ -114,6 +115,12 @@ const VERBS: &[TaskVerb] = &[
         summary: "requests and answers of models, with real servers and the vendors' own clients",
         help: models::HELP,
         run: models::run,
+    },
+    TaskVerb {
+        name: "acp",
+        summary: "official client libraries drive the agent for editors; kills at random moments",
+        help: acp::HELP,
+        run: acp::run,
     },
     TaskVerb {
         name: "emacs",

@@ -370,6 +370,3 @@ fn random_name() -> io::Result<String> {
     std::fs::File::open("/dev/urandom")?.read_exact(&mut bytes)?;
     Ok(format!("{:016x}", u64::from_le_bytes(bytes)))
 }
-
-#[cfg(test)]
-mod tests;

@@ -4,6 +4,7 @@
 pub(crate) mod acp;
 pub(crate) mod ask;
 pub(crate) mod care;
+pub(crate) mod chat;
 pub(crate) mod conform;
 pub(crate) mod forms;
 pub(crate) mod groups;
@@ -164,6 +165,12 @@ pub(crate) enum BridleCommand {
         bridle search --words --limit 3 --json roof"
     )]
     Search(notes::SearchArgs),
+    /// Talk with your daemon in this terminal
+    #[command(after_help = chat::CHAT_HELP)]
+    Chat(chat::ChatArgs),
+    /// Connect standard input and output to the daemon, for a chat from another host
+    #[command(after_help = chat::RELAY_HELP)]
+    Relay(chat::RelayArgs),
     /// Send a prompt to your daemon, or to any OpenHarness Engine, and carry out the answer
     #[command(
         after_help = "Connects to your own daemon over its Unix socket, as you. Prints messages on stdout as they arrive \

@@ -6,6 +6,7 @@ mod approve;
 mod ask;
 mod backup;
 mod capture;
+mod chat;
 mod completion;
 mod config;
 mod confirm;
@@ -26,6 +27,7 @@ mod pair;
 mod policy;
 mod recall;
 mod record;
+mod relay;
 mod schedules;
 mod search;
 mod secret;
@@ -54,6 +56,8 @@ pub(crate) fn run(command: BridleCommand) -> Result<BridleExit, CommandFailure> 
         BridleCommand::Up(given) => up::run(&given),
         BridleCommand::Health(args) => talk::health(args),
         BridleCommand::Status(args) => status::run(args),
+        BridleCommand::Chat(args) => chat::run(args),
+        BridleCommand::Relay(args) => relay::run(args),
         BridleCommand::Ask(args) => ask::run(args),
         BridleCommand::Setup(args) => setup::run(args),
         BridleCommand::Doctor(args) => doctor::run(args),

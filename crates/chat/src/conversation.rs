@@ -9,10 +9,12 @@ mod keys;
 mod news;
 mod view;
 
+pub use view::age_words;
+
 use std::collections::VecDeque;
 
 use crate::complete::CompletionMenu;
-use crate::event::{ChatEffect, ChatEvent, SessionEntry};
+use crate::event::{ChatEffect, ChatEvent, GrantOffer, SessionEntry};
 use crate::heard::HeardNumbers;
 use crate::input_line::InputLine;
 use crate::message::{ApprovalQuestion, EventBody, EventHead};
@@ -60,6 +62,8 @@ struct OpenQuestion {
     since: u64,
     /// Whether an answer of this shell is under way.
     answered: bool,
+    /// Whether the transcript has it: a new one is printed when it ends.
+    printed: bool,
 }
 
 /// State of the connection.
@@ -85,8 +89,8 @@ struct PagerView {
     title: String,
     lines: Vec<StyledLine>,
     top: usize,
-    /// Approval whose lasting grant is previewed here.
-    grant: Option<String>,
+    /// Lasting grant that is offered here.
+    grant: Option<GrantOffer>,
 }
 
 /// Sessions to choose from.

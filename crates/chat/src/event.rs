@@ -78,7 +78,7 @@ pub enum ChatEvent {
     /// Sessions to pick from.
     Sessions(Vec<SessionEntry>),
     /// Preview of a lasting grant, or why there is none.
-    Grant(Result<Vec<String>, String>),
+    Grant(Result<GrantOffer, String>),
     /// A lasting grant was written, or why not.
     Granted(Result<String, String>),
     /// Time passed.
@@ -96,6 +96,32 @@ pub struct SessionEntry {
     pub at: i64,
     /// Events in it.
     pub events: u64,
+}
+
+/// Scopes in which a question could be allowed from now on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GrantOffer {
+    /// The question.
+    pub approval: String,
+    /// Hash of what is shown: a yes counts for nothing else.
+    pub hash: Option<String>,
+    /// Scopes, the narrowest first.
+    pub scopes: Vec<GrantScopeOffer>,
+}
+
+/// A scope, and what it would have allowed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GrantScopeOffer {
+    /// Word of the protocol.
+    pub scope: String,
+    /// Sentence that says what is allowed, and until when.
+    pub sentence: String,
+    /// Recorded decisions that it would have answered.
+    pub matched: i64,
+    /// Recorded decisions that were looked at.
+    pub decisions: i64,
+    /// Some of them.
+    pub examples: Vec<String>,
 }
 
 /// Order of the conversation to its host.
@@ -120,9 +146,18 @@ pub enum ChatEffect {
     /// Preview a lasting grant for an approval.
     PreviewGrant(String),
     /// Write the lasting grant that was previewed.
-    WriteGrant(String),
+    WriteGrant {
+        /// The question.
+        approval: String,
+        /// The chosen scope.
+        scope: String,
+        /// Hash of what was shown.
+        hash: Option<String>,
+    },
     /// Paint everything anew.
     Repaint,
+    /// Stop the program until the shell goes on with it.
+    Suspend,
     /// End.
     Leave,
 }

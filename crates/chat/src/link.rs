@@ -53,8 +53,8 @@ impl LinkRoute {
     pub fn plain(&self) -> Result<DaemonClient, ShellError> {
         match self {
             LinkRoute::Targets(targets) => DaemonClient::connect_any(targets),
-            LinkRoute::Program { first, .. } => {
-                let (stream, addr) = piped(first)?;
+            LinkRoute::Program { again, .. } => {
+                let (stream, addr) = piped(again)?;
                 Ok(DaemonClient::over(stream, &addr, &ClientOptions::default(), None)?.0)
             }
         }

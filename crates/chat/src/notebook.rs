@@ -27,6 +27,8 @@ pub struct FolderSession {
     pub folder: String,
     /// First prompt.
     pub title: String,
+    /// Last use, in milliseconds since 1970.
+    pub at: i64,
 }
 
 /// The files.
@@ -68,9 +70,10 @@ impl ChatNotebook {
     /// Sessions, the latest first.
     pub fn sessions(&self) -> Vec<FolderSession> {
         let read = |line: &String| {
-            let mut parts = line.splitn(3, '\t').map(unescaped);
-            let (session, folder) = (parts.next()?, parts.next()?);
-            Some(FolderSession { session, folder, title: parts.next().unwrap_or_default() })
+            let mut parts = line.splitn(4, '\t').map(unescaped);
+            let (session, folder, title) = (parts.next()?, parts.next()?, parts.next()?);
+            let at = parts.next().and_then(|at| at.parse().ok()).unwrap_or_default();
+            Some(FolderSession { session, folder, title, at })
         };
         self.lines("chat-sessions").iter().rev().filter_map(read).collect()
     }
@@ -90,7 +93,8 @@ impl ChatNotebook {
         sessions.truncate(MAX_SESSIONS - 1);
         sessions.insert(0, FolderSession { title, ..used.clone() });
         let line = |it: &FolderSession| {
-            [&it.session, &it.folder, &it.title].map(|text| escaped(text)).join("\t")
+            let texts = [&it.session, &it.folder, &it.title].map(|text| escaped(text));
+            format!("{}\t{}", texts.join("\t"), it.at)
         };
         let lines: Vec<String> = sessions.iter().rev().map(line).collect();
         self.replace("chat-sessions", &lines)
@@ -173,6 +177,7 @@ mod tests {
             session: session.to_owned(),
             folder: folder.to_owned(),
             title: title.to_owned(),
+            at: 1_794_744_600_000,
         };
         for it in [used("a", "/x", "first"), used("b", "/y", ""), used("a", "/x", "")] {
             book.keep_session(&it).expect("written");

@@ -87,6 +87,11 @@ impl TerminalPainter {
         self.painted.clear();
     }
 
+    /// Begins at the cursor of the terminal, which stands at the beginning of an empty line.
+    pub fn start_over(&mut self, size: TerminalSize) {
+        *self = TerminalPainter::new(size, self.colors, self.reflow);
+    }
+
     /// Prints recorded lines above the area, and paints the area. In a pager nothing is printed.
     pub fn paint(&mut self, recorded: &[StyledLine], area: &LiveArea, out: &mut String) {
         out.push_str("\u{1b}[?2026h\u{1b}[?25l");

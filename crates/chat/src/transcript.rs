@@ -1,7 +1,8 @@
 //! Recorded events as lines: what is printed once and stays.
 
+use crate::event::GrantOffer;
 use crate::markup;
-use crate::message::{AnswerBody, EventBody, EventHead};
+use crate::message::{AnswerBody, ApprovalQuestion, EventBody, EventHead};
 use crate::style::{AnsiColor, StyledLine, TextStyle, lines_of};
 
 /// Mark before text that is in no record.
@@ -32,12 +33,7 @@ pub fn event_lines(
             prompt_lines(text, source)
         }
         EventBody::Answer(answer) => answer_lines(answer, columns, age),
-        EventBody::Question(question) => {
-            vec![
-                StyledLine::of("? ", TextStyle::colored(AnsiColor::Yellow))
-                    .with(&format!("{}: {}", question.approval, question.question), TextStyle::DIM),
-            ]
-        }
+        EventBody::Question(question) => question_lines(question),
         EventBody::Answered { approval, answer, by, counted } => {
             let (mark, color) = match (answer.as_str(), counted) {
                 (_, false) => ("·", AnsiColor::Yellow),
@@ -64,6 +60,20 @@ pub fn event_lines(
         EventBody::Erased => vec![StyledLine::of("· content destroyed", TextStyle::DIM)],
         EventBody::Other(text) => vec![StyledLine::of(&format!("· {text}"), TextStyle::DIM)],
     }
+}
+
+/// Lines of a question: who wants what, and the exact action.
+pub fn question_lines(question: &ApprovalQuestion) -> Vec<StyledLine> {
+    let mut head = StyledLine::of("? ", TextStyle::colored(AnsiColor::Yellow));
+    head.push(&format!("{}: {}", question.approval, question.question), TextStyle::PLAIN);
+    head.hang = 2;
+    let wanted = lines_of(&question.wanted, TextStyle::DIM).into_iter().map(|line| {
+        let mut shown = StyledLine::of("  ", TextStyle::PLAIN);
+        shown.hang = 2;
+        shown.spans.extend(line.spans);
+        shown
+    });
+    std::iter::once(head).chain(wanted).collect()
 }
 
 /// Lines of a prompt, with an empty one before them.
@@ -116,6 +126,29 @@ pub fn void_lines(text: &str, why: &str) -> Vec<StyledLine> {
         shown
     });
     std::iter::once(head).chain(lines).collect()
+}
+
+/// Lines of a lasting grant: each scope under its digit.
+pub fn offer_lines(offer: &GrantOffer) -> Vec<StyledLine> {
+    let mut out = Vec::new();
+    for (at, scope) in offer.scopes.iter().enumerate().take(9) {
+        let mut head = StyledLine::of(&format!("{}  ", at + 1), TextStyle::BOLD);
+        head.hang = 3;
+        head.push(&scope.sentence, TextStyle::PLAIN);
+        out.push(head);
+        let matched = format!(
+            "   would have allowed {} of the last {} decisions",
+            scope.matched, scope.decisions
+        );
+        out.push(StyledLine::of(&matched, TextStyle::DIM));
+        let examples = scope.examples.iter();
+        out.extend(examples.map(|it| StyledLine::of(&format!("   {it}"), TextStyle::DIM)));
+        out.push(StyledLine::empty());
+    }
+    if offer.scopes.is_empty() {
+        out.push(StyledLine::of("this can only be allowed once", TextStyle::PLAIN));
+    }
+    out
 }
 
 /// Lines of a unified diff.

@@ -1,6 +1,6 @@
 //! What the daemon tells the builtin thinker about itself.
 //!
-//! The daemon implements [`DaemonFacts`]; [`crate::builtin`] asks, while a session waits: an answer is
+//! The daemon implements [`DaemonFacts`]; the builtin thinker asks, while a session waits: an answer is
 //! looked up, never computed from history. Asked only after the question is recorded, and the
 //! answer is recorded too, so replay needs none of this.
 

@@ -44,7 +44,7 @@ pub enum SystemRequest {
         /// The question.
         approval: String,
         /// Scope of the grant; a preview needs none.
-        scope: Option<&'static str>,
+        scope: Option<String>,
         /// Time that it holds, such as `12h`.
         span: String,
         /// Hash of what was seen; a yes to something else does not count.
@@ -166,7 +166,7 @@ impl SystemRequest {
             ("approval", Value::str(approval.as_str())),
             ("for", Value::str(span.as_str())),
         ];
-        pairs.extend(scope.map(|scope| ("scope", Value::keyword(scope))));
+        pairs.extend(scope.as_deref().map(|scope| ("scope", Value::keyword(scope))));
         pairs.extend(hash.as_deref().map(|hash| ("hash", Value::str(hash))));
         pairs.extend(is_preview.then(|| ("preview", Value::bool(true))));
         Value::plist(pairs)

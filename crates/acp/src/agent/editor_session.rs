@@ -133,6 +133,8 @@ pub(super) struct PendingPrompt {
     pub(super) form: String,
     pub(super) state: PromptState,
     pub(super) is_cancelled: bool,
+    /// Whether a lost connection may have lost it, so that it goes out again.
+    pub(super) is_said_again: bool,
 }
 
 /// Way of a prompt.

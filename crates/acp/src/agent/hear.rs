@@ -123,8 +123,14 @@ impl Agent {
     }
 
     fn admitted(&mut self, link: LinkId) {
-        if let Some(prompt) = self.sessions.get_mut(&link).and_then(|it| it.prompts.front_mut()) {
-            prompt.state = PromptState::Admitted;
+        let Some(session) = self.sessions.get_mut(&link) else { return };
+        let Some(prompt) = session.prompts.front_mut() else { return };
+        prompt.state = PromptState::Admitted;
+        // One that was said again may be answered already, and so may another shell's where the engine is busy.
+        let is_next = matches!(session.status.as_str(), "" | "idle");
+        if is_next && !prompt.is_said_again {
+            session.answer.expect_front();
+            session.thought.expect_front();
         }
     }
 

@@ -177,6 +177,10 @@ impl Agent {
         let Some(session) = self.sessions.get_mut(&link) else { return };
         let Some(opening) = session.opening.take() else { return };
         let name = session.name.clone().unwrap_or_default();
+        if opening.kind != OpeningKind::New {
+            session.answer.doubt();
+            session.thought.doubt();
+        }
         let answer = match opening.kind {
             OpeningKind::New => json!({"sessionId": name}),
             OpeningKind::Load | OpeningKind::Resume => json!({}),
@@ -209,6 +213,7 @@ impl Agent {
     fn lost(&mut self, link: LinkId, why: &str) {
         let Some(session) = self.sessions.get_mut(&link) else { return };
         session.writer = None;
+        session.status.clear();
         session.answer.doubt();
         session.thought.doubt();
         if let Some(opening) = &mut session.opening {

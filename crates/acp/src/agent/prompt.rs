@@ -38,6 +38,7 @@ impl Agent {
             id: message,
             state,
             is_cancelled: false,
+            is_said_again: false,
         };
         if let Some(session) = self.sessions.get_mut(&link) {
             session.prompts.push_back(pending);
@@ -78,6 +79,7 @@ impl Agent {
             && prompt.state == PromptState::Sent
         {
             prompt.state = PromptState::Queued(None);
+            prompt.is_said_again = true;
         }
         // One with a grant is said again when its question comes again: a second one would be another.
         let verdicts = session.verdicts.values().filter(|it| it.granted.is_none());

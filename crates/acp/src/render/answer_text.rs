@@ -21,8 +21,22 @@ pub(crate) struct AnswerText {
     shown: String,
     /// Text that came since the connection was lost; `None` while nothing is in doubt.
     again: Option<String>,
+    /// Whether the pieces of the answer under way were heard from the first.
+    front: StreamFront,
     /// Number of the message, for its id.
     message: u64,
+}
+
+/// Begin of the answer under way, as far as this side heard it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+enum StreamFront {
+    /// All pieces come, from the first.
+    #[default]
+    Heard,
+    /// Middle of a session: an answer may be under way.
+    Unknown,
+    /// Stream that was under way already; its pieces are left to the recorded text.
+    Missed(String),
 }
 
 /// Text to show, and whether it begins a new message.
@@ -37,6 +51,15 @@ pub(crate) struct TextPiece {
 impl AnswerText {
     /// Takes a streamed piece; returns what is new in it.
     pub(crate) fn streamed(&mut self, stream: &str, text: &str) -> Option<TextPiece> {
+        match &self.front {
+            StreamFront::Heard => {}
+            StreamFront::Unknown => {
+                self.front = StreamFront::Missed(stream.to_owned());
+                return None;
+            }
+            StreamFront::Missed(missed) if missed == stream => return None,
+            StreamFront::Missed(_) => self.front = StreamFront::Heard,
+        }
         if self.stream != stream && self.again.is_none() {
             self.begin(stream);
         }
@@ -56,8 +79,16 @@ impl AnswerText {
 
     /// Says that pieces may be missing or come again.
     pub(crate) fn doubt(&mut self) {
-        if !self.shown.is_empty() {
-            self.again = Some(String::new());
+        match self.shown.is_empty() {
+            true => self.front = StreamFront::Unknown,
+            false => self.again = Some(String::new()),
+        }
+    }
+
+    /// Says that the next pieces are the first of an answer, unless one is known to be under way.
+    pub(crate) fn expect_front(&mut self) {
+        if self.front == StreamFront::Unknown {
+            self.front = StreamFront::Heard;
         }
     }
 
@@ -85,6 +116,7 @@ impl AnswerText {
         }
         self.shown.clear();
         self.again = None;
+        self.front = StreamFront::Heard;
         stream.clone_into(&mut self.stream);
     }
 
@@ -182,6 +214,26 @@ mod tests {
         check(&["one ", "!", "=one two"], "one two");
         check(&["!", "one ", "=one two"], "one two");
         check(&["one ", "!", "!", "one two", "=one two"], "one two");
+    }
+
+    #[test]
+    fn an_answer_whose_front_was_missed_is_left_to_the_record() {
+        let mut answer = AnswerText::default();
+        answer.doubt();
+        assert_eq!(answer.streamed("1", "two "), None);
+        assert_eq!(answer.streamed("1", "three"), None);
+        let text = |piece: Option<super::TextPiece>| piece.map(|it| it.text);
+        assert_eq!(text(answer.recorded("one two three")).as_deref(), Some("one two three"));
+        assert_eq!(text(answer.streamed("2", "four")).as_deref(), Some("four"));
+        // Another stream is heard from its first piece, and so is one that an own prompt begins.
+        let mut answer = AnswerText::default();
+        answer.doubt();
+        assert_eq!(answer.streamed("1", "two "), None);
+        assert_eq!(text(answer.streamed("2", "a")).as_deref(), Some("a"));
+        let mut answer = AnswerText::default();
+        answer.doubt();
+        answer.expect_front();
+        assert_eq!(text(answer.streamed("1", "one")).as_deref(), Some("one"));
     }
 
     #[test]

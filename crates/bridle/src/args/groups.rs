@@ -8,7 +8,7 @@ use super::Cli;
 const GROUPS: [(&str, &[&str]); 8] = [
     ("Every day", &["capture", "agenda", "search", "status"]),
     ("Start", &["setup", "up", "init", "doctor", "health", "config"]),
-    ("Talk", &["ask", "acp", "send", "tail"]),
+    ("Talk", &["chat", "ask", "acp", "send", "tail", "relay"]),
     (
         "Control what bridle does",
         &["approvals", "approve", "deny", "grants", "policy", "sandbox", "why", "effects"],

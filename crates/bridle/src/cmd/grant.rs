@@ -166,7 +166,7 @@ fn makes_grants(targets: &[DaemonTarget]) -> bool {
 fn request(wish: &GrantWish<'_>, hash: Option<String>, is_preview: bool) -> SystemRequest {
     SystemRequest::Grant {
         approval: wish.id.to_owned(),
-        scope: Some(wish.scope.word()),
+        scope: Some(wish.scope.word().to_owned()),
         span: format!("{}m", wish.span.as_secs() / 60),
         hash,
         is_preview,

@@ -2,7 +2,7 @@
 
 use super::{Conversation, LinkState, PagerView, SessionPicker};
 use crate::complete::{self, CompletionMenu};
-use crate::event::{ChatEffect, ChatKey, SessionEntry};
+use crate::event::{ChatEffect, ChatKey, GrantOffer, SessionEntry};
 use crate::input_line::CursorMove;
 use crate::message;
 use crate::style::{StyledLine, TextStyle, lines_of};
@@ -30,7 +30,8 @@ const KEYS: &[(&str, &str)] = &[
         "Ctrl-K Ctrl-U Ctrl-W Ctrl-Y Ctrl-T",
         "kill to the end, to the beginning, a word; yank; transpose",
     ),
-    ("Ctrl-L", "paint the screen anew"),
+    ("Alt-N, Alt-S", "a new session; pick another one"),
+    ("Ctrl-L, Ctrl-Z", "paint the screen anew; back to the shell until fg"),
     ("Ctrl-O", "the open question in full"),
     ("a A d ?", "an open question: allow, allow for longer, deny, details"),
 ];
@@ -105,7 +106,7 @@ impl Conversation {
         self.open_pager(title, &lines, None);
     }
 
-    fn open_pager(&mut self, title: String, lines: &[StyledLine], grant: Option<String>) {
+    fn open_pager(&mut self, title: String, lines: &[StyledLine], grant: Option<GrantOffer>) {
         let columns = self.size.columns;
         let lines = lines.iter().flat_map(|line| line.broken(columns)).collect();
         self.pager = Some(PagerView { title, lines, top: 0, grant });
@@ -116,12 +117,7 @@ impl Conversation {
         let Some(pager) = &mut self.pager else { return };
         let last = pager.lines.len().saturating_sub(page);
         match key {
-            ChatKey::Letter('y') if pager.grant.is_some() => {
-                if let Some(approval) = pager.grant.take() {
-                    self.pager = None;
-                    self.effects.push(ChatEffect::WriteGrant(approval));
-                }
-            }
+            ChatKey::Letter(digit @ '1'..='9') if pager.grant.is_some() => self.grant(digit),
             ChatKey::Letter('q' | 'n') | ChatKey::Escape | ChatKey::Ctrl('c') => self.pager = None,
             ChatKey::Down | ChatKey::Letter('j') | ChatKey::Enter => {
                 pager.top = (pager.top + 1).min(last);
@@ -135,17 +131,33 @@ impl Conversation {
         }
     }
 
-    pub(super) fn show_grant(&mut self, preview: Result<Vec<String>, String>) {
-        let Some(open) = self.questions.first() else { return };
-        let approval = open.question.approval.clone();
-        match preview {
-            Ok(text) => {
-                let lines: Vec<_> =
-                    text.iter().flat_map(|it| lines_of(it, TextStyle::PLAIN)).collect();
-                self.open_pager(format!("{approval}: allow for longer?"), &lines, Some(approval));
-            }
-            Err(reason) => self.note(&reason),
+    /// Makes the lasting grant of the scope that has this digit.
+    fn grant(&mut self, digit: char) {
+        let Some(offer) = self.pager.as_ref().and_then(|pager| pager.grant.as_ref()) else {
+            return;
+        };
+        let at = digit.to_digit(10).and_then(|digit| usize::try_from(digit).ok()?.checked_sub(1));
+        let Some(chosen) = at.and_then(|at| offer.scopes.get(at)) else { return };
+        self.effects.push(ChatEffect::WriteGrant {
+            approval: offer.approval.clone(),
+            scope: chosen.scope.clone(),
+            hash: offer.hash.clone(),
+        });
+        self.pager = None;
+    }
+
+    pub(super) fn show_grant(&mut self, preview: Result<GrantOffer, String>) {
+        let offer = match preview {
+            Ok(offer) => offer,
+            Err(reason) => return self.note(&reason),
+        };
+        let is_open = |it: &super::OpenQuestion| it.question.approval == offer.approval;
+        if !self.questions.iter().any(is_open) {
+            return self.note("answered elsewhere");
         }
+        let lines = transcript::offer_lines(&offer);
+        let title = format!("{}: allow it from now on?", offer.approval);
+        self.open_pager(title, &lines, Some(offer));
     }
 
     pub(super) fn granted(&mut self, result: Result<String, String>) {
@@ -270,6 +282,9 @@ impl Conversation {
             ChatKey::Ctrl('d') => self.input.delete(CursorMove::Right),
             ChatKey::Ctrl('l') => self.effects.push(ChatEffect::Repaint),
             ChatKey::Ctrl('o') => return self.show_details(),
+            ChatKey::Ctrl('z') => self.effects.push(ChatEffect::Suspend),
+            ChatKey::Alt('n') => return self.switch(None),
+            ChatKey::Alt('s') => self.effects.push(ChatEffect::ListSessions),
             _ => return,
         }
         let word = self.input.word_before();

@@ -148,6 +148,10 @@ impl Conversation {
             self.mark_admitted(&own, head.seq);
         }
         self.settle_tail(body);
+        if matches!(body, EventBody::Question(_)) {
+            // It stands in the live area; the transcript has it with its end.
+            return;
+        }
         let lines = transcript::event_lines(head, body, self.size.columns, EventAge::New);
         self.print(lines);
     }
@@ -178,6 +182,7 @@ impl Conversation {
                         question: question.clone(),
                         since: self.now,
                         answered: false,
+                        printed: self.backlog.is_some(),
                     }),
                 }
             }
@@ -189,9 +194,13 @@ impl Conversation {
     }
 
     fn close_question(&mut self, approval: &str) {
-        self.questions.retain(|it| it.question.approval != approval);
-        let is_its = |grant: &Option<String>| grant.as_deref() == Some(approval);
-        if self.pager.as_ref().is_some_and(|pager| is_its(&pager.grant)) {
+        let at = self.questions.iter().position(|it| it.question.approval == approval);
+        let Some(closed) = at.map(|at| self.questions.remove(at)) else { return };
+        if !closed.printed {
+            self.print(transcript::question_lines(&closed.question));
+        }
+        let offered = self.pager.as_ref().and_then(|pager| pager.grant.as_ref());
+        if offered.is_some_and(|offer| offer.approval == approval) {
             self.pager = None;
             self.note("answered elsewhere");
         }

@@ -48,7 +48,7 @@ impl Conversation {
         let last = (pager.top + room).min(pager.lines.len());
         let place = format!("{}-{last} of {}", pager.top + 1, pager.lines.len());
         let keys = match pager.grant {
-            Some(_) => "y allow for longer · q no · arrows, space",
+            Some(_) => "a digit allows it · q does not · arrows, space",
             None => "q back · arrows, space",
         };
         lines.push(StyledLine::of(&format!("{place} · {keys}"), TextStyle::DIM));
@@ -272,7 +272,7 @@ fn picker_lines(picker: &SessionPicker, now: u64, columns: usize, room: usize) -
 }
 
 /// An age in words, from milliseconds.
-pub(crate) fn age_words(milliseconds: i64) -> String {
+pub fn age_words(milliseconds: i64) -> String {
     let minutes = milliseconds.max(0) / 60_000;
     match minutes {
         0 => "just now".to_owned(),

@@ -103,7 +103,7 @@ fn only_what_the_daemon_takes_is_offered() {
         [
             yes,
             pair("allow_always", "Allow exactly this for 7 days"),
-            pair("allow_always", "Allow for 7 days: any edit of \"a\u{fffd}\""),
+            pair("allow_always", "Allow for 7 days: any edit of \"a\u{241b}\""),
             no.clone(),
         ]
     );

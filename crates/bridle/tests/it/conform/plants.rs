@@ -303,7 +303,7 @@ fn greeting() -> Vec<Plant> {
             "changes the order of the hello",
             says(":action :handshake :version", ":x 1 :action :handshake :version"),
         ),
-        plant("H-02", "offers texts", says("(:parts :attach :stream)", "(\"parts\" \"attach\")")),
+        plant("H-02", "offers texts", says(":capabilities (:parts ", ":capabilities (\"parts\" ")),
         plant("H-03", "offers signatures that are off", says("(:parts ", "(:auth :parts ")),
         plant("H-04", "does not say its limits", says(":limits", ":bounds")),
         plant("H-10", "does not say what holds", says(":dialect :emacs", ":dialect :lisp")),
