@@ -108,6 +108,13 @@ const RULES: &[LayerRule] = &[
         outside: OutsideRule::Without(RUNTIMES),
     },
     LayerRule {
+        // Text in, values out: files, the clock and the effects are the host's.
+        name: "bridle-skill",
+        rooms: &["bridle-lisp", "bridle-org", "bridle-sexp"],
+        test_rooms: &[],
+        outside: OutsideRule::Without(RUNTIMES),
+    },
+    LayerRule {
         // Bytes in, bytes out: who sends them, with which key, is the host's.
         name: "bridle-models",
         rooms: &["bridle-org", "bridle-sexp"],
@@ -213,6 +220,8 @@ const RULES: &[LayerRule] = &[
             "bridle-record",
             "bridle-sexp",
             "bridle-shell",
+            // `skill check` and `skill test` need no daemon.
+            "bridle-skill",
             "bridle-wire",
         ],
         test_rooms: &["bridle-test-support"],

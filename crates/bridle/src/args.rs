@@ -18,6 +18,7 @@ pub(crate) mod recall;
 pub(crate) mod record;
 pub(crate) mod schedules;
 pub(crate) mod secret;
+pub(crate) mod skill;
 pub(crate) mod token;
 
 use std::path::PathBuf;
@@ -348,6 +349,9 @@ pub(crate) enum BridleCommand {
         bridle lisp --repl"
     )]
     Lisp(lisp::Lisp),
+    /// Write, check and test skills: Org files that teach the daemon something
+    #[command(subcommand, after_help = skill::EXAMPLES)]
+    Skill(skill::SkillCommand),
     /// Search, outline and edit your Org files; list versions, differences and snapshots
     #[command(
         subcommand,

@@ -33,6 +33,7 @@ mod search;
 mod secret;
 mod session;
 mod setup;
+mod skill;
 mod status;
 mod talk;
 mod text;
@@ -93,6 +94,7 @@ pub(crate) fn run(command: BridleCommand) -> Result<BridleExit, CommandFailure> 
         BridleCommand::Org(verb) => org::run(&verb),
         BridleCommand::Sandbox(verb) => jail::run(&verb),
         BridleCommand::Lisp(args) => lisp::run(&args),
+        BridleCommand::Skill(verb) => skill::run(&verb),
         BridleCommand::Memory(verb) => memory::run(verb),
         BridleCommand::Undo(args) => memory::undo(args),
         BridleCommand::Frame(verb) => text::frame(verb),

@@ -157,6 +157,7 @@ impl DecisionSearch<'_> {
             // Nothing was decided for these.
             RecordKind::Began
             | RecordKind::Registered
+            | RecordKind::ConsultantsChanged
             | RecordKind::PolicyInstalled
             | RecordKind::Counted
             | RecordKind::Tick

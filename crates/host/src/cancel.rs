@@ -17,6 +17,11 @@ impl CancelFlag {
         Self::default()
     }
 
+    /// A flag that is set with this one, and can be set alone.
+    pub fn child(&self) -> Self {
+        Self(self.0.child_token())
+    }
+
     /// Sets it, for good, and wakes everybody who waits.
     pub fn cancel(&self) {
         self.0.cancel();

@@ -4,30 +4,35 @@
 //! as they take, beside it. A host keeps nothing that a session depends on: what it answers is
 //! recorded by the daemon, and replay never asks it.
 
+use std::collections::BTreeMap;
 #[cfg(feature = "faults")]
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use bridle_loop::{
-    ActuatorRef, Draft, KeywordName, Order, Outcome, Proposal, ReflexAdvice, SignalContext,
-    SignalKind, ThinkerFault, ThinkerPrompt,
+    ActuatorRef, ConsultQuestion, ConsultStage, ConsultSubject, ConsultantRef, Draft, KeywordName,
+    Order, Outcome, Proposal, ReflexAdvice, SignalContext, SignalKind, ThinkerFault, ThinkerPrompt,
 };
 use bridle_sexp::Value;
 
 use crate::actuator::{Actuator, ActuatorRegistry, CrashOutcome, Readership};
 use crate::builtin::BuiltinThinker;
+use crate::consultant::{self, ConsultReport, ConsultantRegistry, ConsultantTable};
 use crate::error::HostError;
 use crate::facts::DaemonFacts;
 use crate::io::{ActIo, ThoughtIo};
 use crate::script::ScriptedThinker;
 use crate::stranger_input::{self, StrangerSpelling};
-use crate::thinker::{Thinker, ThinkerChoice};
+use crate::thinker::{Thinker, ThinkerChoice, ThinkerDirectory};
 
 /// The thinker and the actuators of one daemon.
 pub struct Host {
     thinker: Box<dyn Thinker>,
     facts: Arc<dyn DaemonFacts>,
     registry: ActuatorRegistry,
+    consultants: ConsultantRegistry,
+    /// Thinkers that a consultant may name.
+    thinkers: ThinkerDirectory,
 }
 
 impl Host {
@@ -45,7 +50,8 @@ impl Host {
 
     /// A host whose prompts go to this thinker.
     pub fn with_thinker(thinker: Box<dyn Thinker>, facts: Arc<dyn DaemonFacts>) -> Self {
-        Self { thinker, facts, registry: ActuatorRegistry::new() }
+        let (consultants, thinkers) = Default::default();
+        Self { thinker, facts, registry: ActuatorRegistry::new(), consultants, thinkers }
     }
 
     /// Adds an actuator `tally`, which counts executions in files of `directory`.
@@ -61,6 +67,50 @@ impl Host {
     pub fn with_actuator(mut self, name: &str, actuator: Box<dyn Actuator>) -> Self {
         self.registry.add(KeywordName::new(name), actuator);
         self
+    }
+
+    /// Puts other consultants in force. Whoever asks now is still answered by those before.
+    pub fn swap_consultants(&self, table: ConsultantTable) {
+        self.consultants.swap(table);
+    }
+
+    /// Puts other thinkers in force, under the names by which consultants ask for them.
+    pub fn swap_thinkers(&self, thinkers: BTreeMap<KeywordName, Arc<dyn Thinker>>) {
+        self.thinkers.swap(thinkers);
+    }
+
+    /// The consultants in force, and the guards that are missing.
+    pub fn consultants(&self) -> Vec<ConsultantRef> {
+        self.consultants.present().list()
+    }
+
+    /// Whether a question can be answered by [`Host::consult`] while a session waits: nobody but the thinker
+    /// is asked, and nothing is read.
+    pub fn answers_at_once(&self, context: &SignalContext, subject: &ConsultSubject) -> bool {
+        *subject == ConsultSubject::Signal
+            && context.signal.kind != SignalKind::Failed
+            && !context.is_closing
+            && !self.consultants.is_asked_at(ConsultStage::Perceive)
+    }
+
+    /// Advice of the thinker and the consultants, after as long as it takes.
+    pub async fn ask_consultants(
+        self: &Arc<Self>,
+        question: Arc<ConsultQuestion>,
+        io: &ThoughtIo,
+    ) -> ConsultReport {
+        let table = self.consultants.present();
+        let mut advice = ReflexAdvice::default();
+        if question.subject == ConsultSubject::Signal {
+            let (host, asked) = (Arc::clone(self), Arc::clone(&question));
+            let consulted = io.run_blocking(move || host.consult(&asked.context)).await;
+            // Who broke off has said nothing.
+            advice = consulted.unwrap_or_default();
+            if question.context.signal.kind == SignalKind::Failed {
+                return ConsultReport { advice, faults: Vec::new() };
+            }
+        }
+        consultant::ask_all(&table, question, io, advice).await
     }
 
     /// Advice that needs no thought. Quick, except after a failed turn: then the files that it changed are
@@ -101,7 +151,12 @@ impl Host {
         prompt: &ThinkerPrompt,
         io: &ThoughtIo,
     ) -> Result<Draft, ThinkerFault> {
-        self.thinker.think(prompt, io).await
+        let Some(name) = &prompt.thinker else { return self.thinker.think(prompt, io).await };
+        let Some(thinker) = self.thinkers.find(name) else {
+            let reason = format!("no thinker `{name}` is here").into();
+            return Err(ThinkerFault { reason, retryable: false });
+        };
+        thinker.think(prompt, io).await
     }
 
     /// The actuators that live here.

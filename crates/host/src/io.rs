@@ -76,6 +76,11 @@ impl ThoughtIo {
         Self { blocking, ..self }
     }
 
+    /// A handle for a part of it, which can be ended alone and shows nothing.
+    pub(crate) fn narrowed(&self) -> Self {
+        Self::new(self.cancel.child()).until(self.deadline).on(self.blocking.clone())
+    }
+
     /// The flag that ends it.
     pub fn cancel(&self) -> &CancelFlag {
         &self.cancel

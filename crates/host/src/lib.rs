@@ -12,6 +12,7 @@
 //! - `stranger_input`: the same words from peers that nobody knows
 //! - `script`: the thinker that answers from rules in a file
 //! - `actuator`: the trait [`Actuator`], the registry, and the actuators of every host
+//! - `consultant`: the trait [`Consultant`], and how those of a stage are asked
 //! - `io`: handles of thoughts and acts under way
 //! - `cancel`: the flag that ends them
 //! - `blocking`: threads for what blocks
@@ -30,6 +31,8 @@ mod stranger_input;
 
 mod actuator;
 
+mod consultant;
+
 mod blocking;
 mod cancel;
 mod error;
@@ -39,6 +42,7 @@ pub mod policy_load;
 pub use actuator::{Actuator, CrashOutcome, Readership};
 pub use blocking::{BlockingCallError, BlockingPool};
 pub use cancel::CancelFlag;
+pub use consultant::{CONSULT_TIMEOUT, ConsultReport, Consultant, ConsultantTable};
 pub use error::HostError;
 pub use facts::{DaemonFacts, SessionFact, SessionList, SessionVisibility, StatusFact};
 pub use host::Host;

@@ -3,10 +3,12 @@
 //! The daemon's settings name a thinker as text; [`crate::Host`] opens it. A thinker proposes and carries
 //! nothing out.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::str::FromStr;
+use std::sync::{Arc, PoisonError, RwLock};
 
-use bridle_loop::{Draft, ReflexAdvice, SignalContext, ThinkerFault, ThinkerPrompt};
+use bridle_loop::{Draft, KeywordName, ReflexAdvice, SignalContext, ThinkerFault, ThinkerPrompt};
 
 use crate::error::HostError;
 use crate::facts::DaemonFacts;
@@ -31,6 +33,22 @@ pub trait Thinker: Send + Sync {
 
     /// Whether it answers what a person writes. The daemon's own words need a slash then.
     fn answers_prose(&self) -> bool;
+}
+
+/// Thinkers by name, beside the one of the settings; replaced as a whole.
+#[derive(Default)]
+pub(crate) struct ThinkerDirectory(RwLock<BTreeMap<KeywordName, Arc<dyn Thinker>>>);
+
+impl ThinkerDirectory {
+    /// The thinker of this name. Whoever has it keeps it, whatever is swapped meanwhile.
+    pub(crate) fn find(&self, name: &KeywordName) -> Option<Arc<dyn Thinker>> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).get(name).map(Arc::clone)
+    }
+
+    /// Puts other thinkers in force.
+    pub(crate) fn swap(&self, thinkers: BTreeMap<KeywordName, Arc<dyn Thinker>>) {
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = thinkers;
+    }
 }
 
 /// Choice of a thinker in the settings.

@@ -129,7 +129,7 @@ impl Session {
     fn carry_out(&mut self, effect: Effect) -> Option<Event> {
         let told = &mut self.told;
         match effect {
-            Effect::Consult { id, context } => {
+            Effect::Consult { id, context, .. } => {
                 Some(Event::Consulted { effect: id, advice: self.host.consult(&context) })
             }
             Effect::Think { id, prompt } => {

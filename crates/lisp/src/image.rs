@@ -22,6 +22,7 @@ const PRELUDE: &[(&str, &str)] = &[
     ("conditions.lisp", include_str!("prelude/conditions.lisp")),
     ("loop.lisp", include_str!("prelude/loop.lisp")),
     ("org.lisp", include_str!("prelude/org.lisp")),
+    ("skill.lisp", include_str!("prelude/skill.lisp")),
 ];
 
 /// Every name of the standard, also of what is refused.

@@ -12,6 +12,7 @@ use crate::code::{CodeTable, SourcePlace};
 use crate::compile::{CompileFailure, FormCompiler};
 use crate::image::IMAGE;
 use crate::machine::Machine;
+use crate::native::requests::HostRequests;
 use crate::read::{FormReader, ReadFailure, ReadFailureKind, SourceTrust};
 use crate::report::{LispError, LispErrorKind, SourceLocation, hint, limit_hint};
 use crate::symbols::{SymbolHome, flag, well_known};
@@ -41,6 +42,15 @@ impl Default for InstanceLimits {
 /// A function of an instance, found once and called often.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FunctionHandle(u32);
+
+/// State of a call that may ask the host.
+#[derive(Debug, Clone, PartialEq)]
+pub enum CallProgress {
+    /// Ended, with its first value.
+    Done(Value),
+    /// Asks the host for this and waits: see [`Instance::resume`].
+    Waits(Value),
+}
 
 /// An isolated Lisp: its own symbols, values and limits.
 pub struct Instance {
@@ -231,12 +241,16 @@ impl Instance {
             .collect()
     }
 
-    /// The function of this name, in upper case as Lisp reads it; `None` when there is none.
+    /// The function of this name, in upper case as Lisp reads it; `None` when there is none. A name that begins
+    /// with `%` is one of the host's side of skills.
     pub fn function(&self, name: &str) -> Option<FunctionHandle> {
         let symbols = &self.machine.symbols;
         let symbol = symbols
             .find(SymbolHome::User, name)
-            .or_else(|| symbols.find(SymbolHome::Lisp, name))?;
+            .or_else(|| symbols.find(SymbolHome::Lisp, name))
+            .or_else(|| {
+                name.starts_with('%').then(|| symbols.find(SymbolHome::System, name)).flatten()
+            })?;
         let is_function = symbols.cells[symbol as usize].function != UNBOUND;
         (is_function && !symbols.has(symbol, flag::MACRO)).then_some(FunctionHandle(symbol))
     }
@@ -244,22 +258,82 @@ impl Instance {
     /// Calls a function with data and returns its first value as data.
     ///
     /// # Errors
-    /// A condition that nobody handled, a limit, or a value that is no data.
+    /// A condition that nobody handled, a limit, or a value that is no data. A request to the host is a condition.
     pub fn call(
         &mut self,
         function: FunctionHandle,
         arguments: &[Value],
     ) -> Result<Value, LispError> {
+        let value = self.enter(function, arguments, false);
+        let value = value.map_err(|trap| self.trap_error(trap))?;
+        self.machine.export(value, 0).map_err(|trap| self.trap_error(trap))
+    }
+
+    /// Calls a function that may ask the host for something. A call that still waits is given up.
+    ///
+    /// # Errors
+    /// A condition that nobody handled, a limit, or a value that is no data.
+    pub fn begin(
+        &mut self,
+        function: FunctionHandle,
+        arguments: &[Value],
+    ) -> Result<CallProgress, LispError> {
+        let result = self.enter(function, arguments, true);
+        self.progress(result)
+    }
+
+    /// Gives the call that waits its answer, and goes on with full fuel.
+    ///
+    /// # Errors
+    /// As [`Self::begin`]; also where nothing waits.
+    pub fn resume(&mut self, answer: Value) -> Result<CallProgress, LispError> {
+        if self.machine.frames.is_empty() {
+            let trap = self.machine.simple_error("no call waits for an answer");
+            return Err(self.trap_error(trap));
+        }
+        // No collection here: the registers of the call that waits are in use.
+        self.machine.fuel = i64::try_from(self.machine.limits.fuel).unwrap_or(i64::MAX);
+        self.machine.requests.answer = Some(answer);
+        let result = self.machine.resume(&self.codes);
+        self.progress(result)
+    }
+
+    fn enter(
+        &mut self,
+        function: FunctionHandle,
+        arguments: &[Value],
+        may_wait: bool,
+    ) -> Result<Word, Trap> {
+        if !self.machine.frames.is_empty() {
+            self.machine.reset();
+        }
         self.refuel();
         let mut words = Vec::with_capacity(arguments.len());
         for argument in arguments {
-            let word = self.machine.import(argument, 0);
-            words.push(word.map_err(|trap| self.trap_error(trap))?);
+            words.push(self.machine.import(argument, 0)?);
         }
         let word = self.machine.symbols.cells[function.0 as usize].function;
-        let value = self.machine.call(&self.codes, word, &words);
-        let value = value.map_err(|trap| self.trap_error(trap))?;
-        self.machine.export(value, 0).map_err(|trap| self.trap_error(trap))
+        self.machine.requests.may_wait = may_wait;
+        let result = self.machine.call(&self.codes, word, &words);
+        if self.machine.frames.is_empty() {
+            self.machine.requests = HostRequests::default();
+        }
+        result
+    }
+
+    fn progress(&mut self, result: Result<Word, Trap>) -> Result<CallProgress, LispError> {
+        match result {
+            Ok(value) => {
+                self.machine.requests = HostRequests::default();
+                let value = self.machine.export(value, 0).map_err(|trap| self.trap_error(trap))?;
+                Ok(CallProgress::Done(value))
+            }
+            Err(trap) if matches!(trap.as_ref(), TrapKind::Suspend) => {
+                let request = self.machine.requests.request.take().unwrap_or(Value::Nil);
+                Ok(CallProgress::Waits(request))
+            }
+            Err(trap) => Err(self.trap_error(trap)),
+        }
     }
 
     /// Takes what was printed since the last call.
@@ -378,6 +452,7 @@ impl Instance {
         };
         match *trap {
             TrapKind::Outside(name) => error.message = name,
+            TrapKind::Suspend => error.message = "a request to the host".into(),
             TrapKind::Limit(kind) => {
                 error.kind = LispErrorKind::Limit(kind);
                 error.message = "the program was stopped".into();

@@ -41,6 +41,6 @@ mod trap;
 mod types;
 mod value;
 
-pub use instance::{FunctionHandle, Instance, InstanceLimits, Snapshot};
+pub use instance::{CallProgress, FunctionHandle, Instance, InstanceLimits, Snapshot};
 pub use report::{LispError, LispErrorKind, SourceLocation};
 pub use trap::LimitKind;

@@ -103,6 +103,8 @@ pub(crate) struct Machine {
     /// Frames at the moment an error went to the host.
     pub(crate) trace: Vec<(u32, u32)>,
     pub(crate) regexes: crate::native::regex::RegexCache,
+    /// Requests to the host, and its answers.
+    pub(crate) requests: crate::native::requests::HostRequests,
     /// Structure accessors: symbol, type and slot.
     pub(crate) accessors: std::sync::Arc<std::collections::HashMap<u32, (u32, u16)>>,
 }
@@ -133,6 +135,7 @@ impl Machine {
             seed: 0,
             trace: Vec::new(),
             regexes: crate::native::regex::RegexCache::default(),
+            requests: crate::native::requests::HostRequests::default(),
             accessors: std::sync::Arc::default(),
         }
     }
@@ -448,6 +451,7 @@ impl Machine {
         self.marks.clear();
         self.unwinds.clear();
         self.report = None;
+        self.requests = crate::native::requests::HostRequests::default();
         self.values.clear();
         self.value_count = 1;
         self.registers.fill(NIL);

@@ -9,6 +9,7 @@ pub(crate) mod lists;
 pub(crate) mod numbers;
 pub(crate) mod printing;
 pub(crate) mod regex;
+pub(crate) mod requests;
 pub(crate) mod sequences;
 pub(crate) mod strings;
 pub(crate) mod symbols;
@@ -42,7 +43,7 @@ pub(crate) const fn native(
     NativeFunction { name, least, most, function }
 }
 
-const TABLES: [&[NativeFunction]; 11] = [
+const TABLES: [&[NativeFunction]; 12] = [
     symbols::TABLE,
     typing::TABLE,
     numbers::TABLE,
@@ -54,6 +55,7 @@ const TABLES: [&[NativeFunction]; 11] = [
     conditions::TABLE,
     json::TABLE,
     codec::TABLE,
+    requests::TABLE,
 ];
 
 const fn count() -> usize {

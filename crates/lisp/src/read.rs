@@ -416,6 +416,11 @@ impl<'t> FormReader<'t> {
         if let Some(symbol) = machine.symbols.find(SymbolHome::Lisp, name) {
             return symbol;
         }
+        if DEFINERS.contains(&name)
+            && let Some(symbol) = machine.symbols.find(SymbolHome::Bridle, name)
+        {
+            return symbol;
+        }
         let home = if self.reading == SourceTrust::Prelude {
             SymbolHome::System
         } else {
@@ -460,6 +465,9 @@ impl<'t> FormReader<'t> {
         self.trapped(outcome).map(Some)
     }
 }
+
+/// Names of bridle that are read without their package: the definitions of a skill.
+const DEFINERS: &[&str] = &["DEFSKILL", "DEFTOOL", "DEFCOMMAND", "DEFACTUATOR", "DEFPROVIDER"];
 
 /// The character of a name, case ignored.
 pub(crate) fn character_named(name: &str) -> Option<char> {

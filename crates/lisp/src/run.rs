@@ -67,8 +67,8 @@ impl Machine {
         macro_rules! raise {
             ($trap:expr) => {{
                 let trap: Trap = $trap;
-                let is_report = matches!(trap.as_ref(), TrapKind::Report(_));
-                push_frame!(if is_report { position - 1 } else { position });
+                let is_repeated = matches!(trap.as_ref(), TrapKind::Report(_) | TrapKind::Suspend);
+                push_frame!(if is_repeated { position - 1 } else { position });
                 let (symbol, word) = match trap_call(trap) {
                     Ok(call) => call,
                     Err(trap) => {

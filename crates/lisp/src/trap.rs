@@ -20,6 +20,8 @@ pub(crate) enum TrapKind {
     Outside(String),
     /// A condition's report is a Lisp function: call it, then try again.
     Report(Word),
+    /// The program waits for an answer of the host: the same instruction runs again when it is there.
+    Suspend,
 }
 
 impl TrapKind {

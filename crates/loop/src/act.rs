@@ -15,6 +15,7 @@ use bridle_sexp::Value;
 pub(crate) use self::answer::{addressee, cut, error, noted, superseded};
 use crate::action::{Action, ScheduleRequest, ScheduleTime};
 use crate::approve::{self, ApprovalSubmission};
+use crate::consult::{self, ConsultFinding, ConsultStage, HeldProposals, ProposalObjections};
 use crate::decide::{self, JudgedProposal, Order, ProposalRoute};
 use crate::effect::{
     ApprovalRequest, Deed, Effect, Effects, PastExchange, ProposalAuthor, ProposalRejection,
@@ -99,16 +100,37 @@ pub(crate) fn carry(
     state: &mut SessionState,
     mut turn: RunningTurn,
     by: ProposalAuthor,
-    mut batch: ProposalBatch,
+    batch: ProposalBatch,
     out: &mut Effects,
 ) {
+    let ProposalBatch { thought, text, proposals } = batch;
+    let held = HeldProposals { by, thought, text, proposals };
+    let is_empty = held.text.is_empty() && held.proposals.is_empty();
+    if is_empty || !consult::is_wanted(state, ConsultStage::Judge) {
+        return carry_judged(state, turn, held, &[], out);
+    }
+    turn.held = Some(Arc::new(held));
+    consult::ask(state, turn, ConsultStage::Judge, out);
+}
+
+/// Judges proposals in their order, to which consultants had these objections.
+pub(crate) fn carry_judged(
+    state: &mut SessionState,
+    mut turn: RunningTurn,
+    held: HeldProposals,
+    findings: &[ConsultFinding],
+    out: &mut Effects,
+) {
+    let HeldProposals { by, thought, text, proposals } = held;
+    let mut batch = ProposalBatch { thought, text, proposals };
     turn.stage = TurnStage::Acting;
     let before = turn.rejected.len();
     let text_place = batch.proposals.len();
     let excess = batch.proposals.split_off(text_place.min(state.limits.proposals)).len();
     let (looked_at, thought) = (batch.proposals.len(), batch.thought);
     for item in batch.items(text_place) {
-        carry_one(state, &mut turn, by, item, out);
+        let objections = ProposalObjections { findings, place: item.place };
+        carry_one(state, &mut turn, by, item, &objections, out);
     }
     if excess > 0 {
         let reason = format!(
@@ -143,12 +165,13 @@ fn carry_one(
     turn: &mut RunningTurn,
     by: ProposalAuthor,
     item: BatchItem,
+    objections: &ProposalObjections<'_>,
     out: &mut Effects,
 ) {
     let BatchItem { proposal, place, slot, interim } = item;
     let back =
         OutcomeReturn { then_think: proposal.wants_outcome(), slots: slot.into_iter().collect() };
-    let JudgedProposal { mut decision, way } = decide::judge(state, turn, by, proposal);
+    let JudgedProposal { mut decision, way } = decide::judge(state, turn, by, proposal, objections);
     // A long text stands where it was proposed, and in what is said or done: the verdict names it.
     let is_as_proposed = by != ProposalAuthor::Asker && decision.dropped.is_empty();
     let is_said = matches!(&way, Ok(ProposalRoute::Do(order)) if said(order).is_some());

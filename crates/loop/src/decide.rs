@@ -15,6 +15,7 @@ use std::sync::Arc;
 use bridle_sexp::Value;
 
 use crate::action::{Action, InvalidAction};
+use crate::consult::ProposalObjections;
 use crate::effect::{
     ApprovalRequest, CheckResult, Decision, DecisionRule, ProposalAuthor, ProposalRejection,
     RefusalCode, RememberedRuling, RuleCheck, Verdict,
@@ -62,6 +63,7 @@ pub(crate) fn judge(
     turn: &RunningTurn,
     by: ProposalAuthor,
     proposal: Proposal,
+    objections: &ProposalObjections<'_>,
 ) -> JudgedProposal {
     let (payload, dropped) = clean::clean(by, proposal.payload);
     let payload = Arc::new(payload);
@@ -75,6 +77,7 @@ pub(crate) fn judge(
         checked: Vec::with_capacity(DecisionRule::ALL.len()),
         facts: None,
         policies: Vec::new(),
+        objections,
     };
     let (verdict, reason, way) = match case.ask() {
         Ok((reason, way @ ProposalRoute::Do(_))) => (Verdict::Allow, reason, Ok(way)),
@@ -129,7 +132,8 @@ pub(crate) fn judge_after(
         patient: false,
     };
     let waiting = QueuedSignal::new(None, Arc::new(signal));
-    judge(state, &RunningTurn::new(turn, waiting, state.now), by, proposal)
+    let turn = RunningTurn::new(turn, waiting, state.now);
+    judge(state, &turn, by, proposal, &ProposalObjections::NONE)
 }
 
 /// Judges what somebody said yes to, as things are now.
@@ -344,6 +348,8 @@ struct DecisionCase<'c> {
     /// Facts of the policies, once they were asked.
     facts: Option<Box<PolicyFacts>>,
     policies: Vec<Box<str>>,
+    /// Objections of consultants.
+    objections: &'c ProposalObjections<'c>,
 }
 
 impl DecisionCase<'_> {
@@ -361,6 +367,10 @@ impl DecisionCase<'_> {
         self.passes(DecisionRule::Action, supported)?;
         let budget = self.budget();
         self.passes(DecisionRule::Budget, budget)?;
+        if let Some(reason) = self.objections.veto(self.turn, &target) {
+            let veto = Err((RefusalCode::Refused, reason));
+            return self.passes(DecisionRule::Consultant, veto);
+        }
         let payload = self.payload.clone();
         let allowed = Arc::new(AllowedProposal { action, target, place, payload });
         self.policy(ApprovalIntent { allowed })
@@ -387,7 +397,16 @@ impl DecisionCase<'_> {
         self.checked.push(RuleCheck { rule: DecisionRule::Policy, result });
         let action = intent.action();
         let touches = action.touches().words();
+        let wants_yes = self.objections.wants_yes();
         match found.word {
+            PolicyVerdict::Allow if let Some(reason) = wants_yes => {
+                let result = CheckResult::Ask;
+                self.checked.push(RuleCheck { rule: DecisionRule::Consultant, result });
+                if let Err(denial) = self.room_to_ask(&intent) {
+                    return self.passes(DecisionRule::Budget, Err(denial));
+                }
+                Ok((reason, ProposalRoute::Ask(intent)))
+            }
             PolicyVerdict::Allow => {
                 let ApprovalIntent { allowed } = intent;
                 Ok((["it touches ", touches].concat(), ProposalRoute::Do(Order { allowed })))

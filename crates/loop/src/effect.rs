@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use bridle_sexp::Value;
 
+use crate::consult::ConsultSubject;
 use crate::decide::{ApprovalIntent, Order};
 use crate::event::{ActuatorRef, Outcome, Signal, SignalSender};
 use crate::ids::{CallId, EffectId, KeywordName, Seq, SessionId, TurnId, UnixMillis};
@@ -28,12 +29,14 @@ pub type Effects = Vec<Effect>;
 /// Wish of the loop.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Effect {
-    /// Ask the reflex thinkers; answered by `Event::Consulted`.
+    /// Ask the reflex thinkers and the consultants; answered by `Event::Consulted`.
     Consult {
         /// Number that the answer names.
         id: EffectId,
         /// Knowledge of the reflex thinkers.
         context: SignalContext,
+        /// Subject of the question.
+        subject: ConsultSubject,
     },
     /// Ask a thinker; answered by `Event::Drafted`.
     Think {
@@ -129,6 +132,8 @@ pub struct ThinkerPrompt {
     pub rounds: Vec<Arc<ThoughtRound>>,
     /// Drafts before those, which the record alone has.
     pub forgotten: u64,
+    /// Thinker that is meant, by name; the one of the settings if absent.
+    pub thinker: Option<KeywordName>,
 }
 
 /// A question and its answer, cut to the limit.
@@ -317,6 +322,8 @@ pub enum DecisionRule {
     Action,
     /// The turn and the session have budget left.
     Budget,
+    /// No consultant objects.
+    Consultant,
     /// The policies allow it.
     Policy,
     /// A person who may has said yes, and the policies still allow it.

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use bridle_sexp::Value;
 
+use crate::consult::{ConsultFinding, ConsultantRef};
 use crate::hash::{ActionHash, PolicyHash};
 use crate::ids::{CallId, EffectId, KeywordName, Seq, SessionId, TurnId};
 use crate::limits::SessionLimits;
@@ -29,7 +30,9 @@ pub enum Event {
     Signal(Arc<Signal>),
     /// The actuators that can be reached from now on, and no others.
     Registered(Vec<ActuatorRef>),
-    /// Advice of the reflex thinkers.
+    /// The consultants that are asked from now on, and no others.
+    ConsultantsChanged(Vec<ConsultantRef>),
+    /// Advice of the reflex thinkers and the consultants.
     Consulted {
         /// The consultation.
         effect: EffectId,
@@ -225,6 +228,10 @@ pub struct ReflexAdvice {
     /// Whether the owner has said in the settings that what is proposed after a failed turn is to be
     /// done: then it is judged as if whoever began that turn had asked for it. Of no meaning elsewhere.
     pub standing: bool,
+    /// Thinker that is to be asked, by name; the one of the settings if absent.
+    pub thinker: Option<KeywordName>,
+    /// Objections of consultants.
+    pub findings: Vec<ConsultFinding>,
 }
 
 /// Answer of a thinker to a prompt.

@@ -32,6 +32,7 @@ mod event;
 mod action;
 
 mod budget;
+mod consult;
 mod hash;
 mod policy;
 mod record_kind;
@@ -61,6 +62,10 @@ pub use action::{
     TouchedResource, UNDOS, UndoRequest, UndoTarget, WebRequest,
 };
 pub use budget::PrincipalTallies;
+pub use consult::{
+    ConsultFinding, ConsultObjection, ConsultQuestion, ConsultStage, ConsultSubject, ConsultantRef,
+    MAX_FINDINGS,
+};
 pub use decide::{ApprovalIntent, Order};
 pub use effect::{
     Addressee, ApprovalRequest, CheckResult, DecidedBody, Decision, DecisionRule, Deed, Effect,

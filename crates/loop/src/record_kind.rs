@@ -68,6 +68,8 @@ record_kinds! {
         Signal "signal",
         /// The actuators that can be reached from then on.
         Registered "registered",
+        /// The consultants that are asked from then on.
+        ConsultantsChanged "consultants-changed",
         /// Advice of the reflex thinkers, with the question in it where they answered at once.
         Consulted "consulted",
         /// A thinker's draft, or the reason why there is none.

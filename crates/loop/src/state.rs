@@ -17,6 +17,7 @@ use bridle_sexp::Value;
 pub(crate) use self::hashed_history::LazyText;
 pub use self::hashed_history::{HashedEntry, SharedHistory};
 use crate::budget::BudgetCounters;
+use crate::consult::{self, ConsultFinding, ConsultStage, ConsultantRef, HeldProposals};
 use crate::decide::{self, ApprovalIntent, Order};
 use crate::effect::{
     Addressee, ApprovalRequest, Deed, Effect, PastExchange, ProposalAuthor, ProposalRejection,
@@ -24,7 +25,7 @@ use crate::effect::{
 };
 use crate::event::{ActuatorRef, Draft, Event, PrincipalUsage, Signal, SignalSender};
 use crate::hash::PolicyHash;
-use crate::ids::{EffectId, Seq, SessionId, TurnId, UnixMillis};
+use crate::ids::{EffectId, KeywordName, Seq, SessionId, TurnId, UnixMillis};
 use crate::limits::SessionLimits;
 use crate::parked_turn::ParkedTurn;
 use crate::perceive;
@@ -54,6 +55,8 @@ pub struct SessionState {
     pub(crate) turns: u64,
     pub(crate) effects: u64,
     pub(crate) actuators: Arc<[ActuatorRef]>,
+    /// Consultants, each with the stages at which it is asked.
+    pub(crate) consultants: Arc<[ConsultantRef]>,
     /// Place of the user.
     pub(crate) focus: Option<Arc<Value>>,
     pub(crate) history: SharedHistory<PastExchange>,
@@ -261,6 +264,14 @@ pub(crate) struct RunningTurn {
     pub(crate) parts: u64,
     /// Standing of what waits on its stage.
     pub(crate) closing: StageClosing,
+    /// Point of the turn at which consultants were asked last.
+    pub(crate) asked_at: ConsultStage,
+    /// Proposals that wait for their word.
+    pub(crate) held: Option<Arc<HeldProposals>>,
+    /// Targets that consultants withhold from it.
+    pub(crate) withheld: Vec<ConsultFinding>,
+    /// Thinker that is asked, if a consultant named one.
+    pub(crate) thinker: Option<KeywordName>,
 }
 
 /// Standing of what a turn changed on its stage: asked about before the answer.
@@ -325,6 +336,10 @@ impl RunningTurn {
             forgotten: 0,
             parts: 0,
             closing: StageClosing::Clear,
+            asked_at: ConsultStage::Perceive,
+            held: None,
+            withheld: Vec::new(),
+            thinker: None,
         }
     }
 
@@ -397,6 +412,7 @@ impl SessionState {
             turns: 0,
             effects: 0,
             actuators: Arc::new([]),
+            consultants: Arc::new([]),
             focus: None,
             history: SharedHistory::default(),
             decisions: SharedHistory::default(),
@@ -538,7 +554,8 @@ impl SessionState {
     pub fn outstanding(&self) -> Vec<(EffectId, Effect)> {
         let thoughts = self.running().filter_map(|turn| match turn.stage {
             TurnStage::Consulting(id) => {
-                Some((id, Effect::Consult { id, context: self.context(turn) }))
+                let subject = consult::subject(self, turn);
+                Some((id, Effect::Consult { id, context: self.context(turn), subject }))
             }
             TurnStage::Thinking(id) => Some((id, Effect::Think { id, prompt: self.prompt(turn) })),
             TurnStage::Acting | TurnStage::Asking | TurnStage::Ready => None,
@@ -603,6 +620,11 @@ impl SessionState {
         &self.actuators
     }
 
+    /// Consultants that are asked.
+    pub fn consultants(&self) -> &[ConsultantRef] {
+        &self.consultants
+    }
+
     /// Tells whether a signal would find its place now; one that would not is not to be recorded.
     pub fn has_room_for(&self, signal: &Signal) -> bool {
         perceive::has_room_for(self, signal)
@@ -662,7 +684,7 @@ impl SessionState {
             focus: self.focus.clone(),
             history: self.history.clone(),
             decisions: self.decisions.clone(),
-            actuators: self.actuators.clone(),
+            actuators: consult::offered(self, turn),
             is_closing: turn.closing == StageClosing::Asked,
         }
     }
@@ -676,6 +698,7 @@ impl SessionState {
             results: turn.results.clone(),
             rounds: turn.rounds.clone(),
             forgotten: turn.forgotten,
+            thinker: turn.thinker.clone(),
         }
     }
 }

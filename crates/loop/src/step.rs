@@ -25,6 +25,10 @@ pub fn step(state: &mut SessionState, at: UnixMillis, event: Event) -> Effects {
             state.actuators = actuators.into();
             state.reach.reset();
         }
+        Event::ConsultantsChanged(consultants) => {
+            state.consultants = consultants.into();
+            state.reach.reset();
+        }
         Event::Consulted { effect, advice } => think::consulted(state, effect, advice, &mut out),
         Event::Drafted { effect, draft } => think::drafted(state, effect, draft, &mut out),
         Event::Acted { effect, outcome } => act::acted(state, effect, outcome, &mut out),

@@ -4,8 +4,11 @@
 //! vetoes go back to be thought about. A thinker only ever proposes; what it says goes to `act`,
 //! which asks `decide`.
 
+use std::sync::Arc;
+
 use crate::act::{self, ProposalBatch};
 use crate::approve;
+use crate::consult::{self, ConsultStage, HeldProposals};
 use crate::decide;
 use crate::effect::{Effect, Effects, ProposalAuthor, RefusalCode};
 use crate::event::{Draft, Proposal, ReflexAdvice, SignalKind, ThinkerFault};
@@ -36,11 +39,8 @@ pub(crate) fn begin(
 }
 
 /// Asks the reflex thinkers first.
-pub(crate) fn consult(state: &mut SessionState, mut turn: RunningTurn, out: &mut Effects) {
-    let id = state.take_effect();
-    turn.stage = TurnStage::Consulting(id);
-    out.push(Effect::Consult { id, context: state.context(&turn) });
-    state.put_turn(turn);
+pub(crate) fn consult(state: &mut SessionState, turn: RunningTurn, out: &mut Effects) {
+    consult::ask(state, turn, ConsultStage::Perceive, out);
 }
 
 /// Takes the advice of the reflex thinkers.
@@ -51,6 +51,21 @@ pub(crate) fn consulted(
     out: &mut Effects,
 ) {
     let Some(mut turn) = awaiting(state, TurnStage::Consulting(effect)) else { return };
+    let asked_at = std::mem::take(&mut turn.asked_at);
+    if let Some(held) = turn.held.take() {
+        consult::withhold(&mut turn, &advice);
+        return act::carry_judged(state, turn, HeldProposals::clone(&held), &advice.findings, out);
+    }
+    if let Err(reason) = consult::object(&mut turn, &advice) {
+        turn.rejected.push(Arc::new(consult::rejection(&reason)));
+        return act::refuse(state, &turn, out);
+    }
+    if asked_at == ConsultStage::Think {
+        return ask_thinker(state, turn, out);
+    }
+    if advice.thinker.is_some() {
+        turn.thinker = advice.thinker;
+    }
     if turn.closing == StageClosing::Asked {
         turn.closing = StageClosing::Clear;
         return act::carry(state, turn, ProposalAuthor::Reflex, advice.proposals.into(), out);
@@ -113,12 +128,20 @@ pub(crate) fn go_on(state: &mut SessionState, mut turn: RunningTurn, out: &mut E
 }
 
 /// Asks a thinker, if the policies let it be asked.
-pub(crate) fn ask(state: &mut SessionState, mut turn: RunningTurn, out: &mut Effects) {
+pub(crate) fn ask(state: &mut SessionState, turn: RunningTurn, out: &mut Effects) {
     if let Err(decision) = decide::judge_thought(state, &turn) {
         let reason = decision.ruling.reason.clone();
         approve::record(state, *decision, out);
         return act::give_up(state, &turn, RefusalCode::Refused, &reason, out);
     }
+    if consult::is_wanted(state, ConsultStage::Think) {
+        return consult::ask(state, turn, ConsultStage::Think, out);
+    }
+    ask_thinker(state, turn, out);
+}
+
+/// Asks a thinker: nobody objects.
+fn ask_thinker(state: &mut SessionState, mut turn: RunningTurn, out: &mut Effects) {
     let id = state.take_effect();
     turn.stage = TurnStage::Thinking(id);
     out.push(Effect::Think { id, prompt: state.prompt(&turn) });

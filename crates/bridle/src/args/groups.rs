@@ -5,7 +5,7 @@ use clap::{Command, CommandFactory as _};
 use super::Cli;
 
 /// Commands by what people want, in the order of a first day.
-const GROUPS: [(&str, &[&str]); 8] = [
+const GROUPS: [(&str, &[&str]); 9] = [
     ("Every day", &["capture", "agenda", "search", "status"]),
     ("Start", &["setup", "up", "init", "doctor", "health", "config"]),
     ("Talk", &["chat", "ask", "acp", "send", "tail", "relay"]),
@@ -14,6 +14,7 @@ const GROUPS: [(&str, &[&str]); 8] = [
         &["approvals", "approve", "deny", "grants", "policy", "sandbox", "why", "effects"],
     ),
     ("Your Org files", &["memory", "undo", "org"]),
+    ("Teach it something", &["skill", "lisp"]),
     (
         "Sessions and the record",
         &[

@@ -201,6 +201,12 @@ fn what_every_command_prints_is_as_the_schema_says() {
         assert!(!done.stdout.is_empty(), "{name} found nothing");
         check(name, &done.stdout, &root);
     }
+    let skill = home.path("hello.org");
+    home.run(&["skill", "new", "hello", "--to", &home.path(".")]);
+    for verb in ["check", "test"] {
+        let done = home.run(&["skill", verb, "--json", &skill]);
+        check(&format!("skill-{verb}"), &done.stdout, &root);
+    }
     let tapped = home.pipe(&["tap", "--json"], "00000a(:a \"\u{202e}\")000000");
     check("tap", &tapped.stdout, &root);
     assert!(tapped.stdout.contains("\\u202e"), "{tapped:?}");

@@ -111,6 +111,7 @@ impl StreamEventKind {
             RecordKind::Settled | RecordKind::Compacted => Some(StreamEventKind::Settled),
             RecordKind::Began
             | RecordKind::Registered
+            | RecordKind::ConsultantsChanged
             | RecordKind::Consulted
             | RecordKind::Drafted
             | RecordKind::PolicyInstalled

@@ -3,6 +3,7 @@
 mod answers;
 mod approvals;
 mod budgets;
+mod consultants;
 mod context;
 mod control;
 mod grants;

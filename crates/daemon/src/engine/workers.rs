@@ -9,8 +9,11 @@ pub(in crate::engine) mod admin;
 
 use std::sync::Arc;
 
-use bridle_host::{ActContext, ActIo, CancelFlag, ThoughtChannel, ThoughtIo};
-use bridle_loop::{Draft, EffectId, Order, Outcome, ThinkerFault, ThinkerPrompt, TurnId};
+use bridle_host::{ActContext, ActIo, CancelFlag, ConsultReport, ThoughtChannel, ThoughtIo};
+use bridle_loop::{
+    ConsultFinding, ConsultQuestion, Draft, EffectId, KeywordName, Order, Outcome, ReflexAdvice,
+    ThinkerFault, ThinkerPrompt, TurnId,
+};
 use bridle_record::fault;
 
 use crate::access::principal::Principal;
@@ -31,6 +34,53 @@ pub(in crate::engine) struct OrderJob {
     pub(in crate::engine) record: u64,
     /// For whom it is carried out.
     pub(in crate::engine) principal: Box<str>,
+}
+
+/// Has the consultants of a stage asked.
+pub(in crate::engine) fn consult(
+    hub: &Arc<Hub>,
+    session: &Arc<LiveSessionSlot>,
+    effect: u64,
+    question: ConsultQuestion,
+) {
+    let cancel = enlist(session, effect);
+    let (hub, session) = (Arc::clone(hub), Arc::clone(session));
+    let tasks = hub.running.tasks().clone();
+    tasks.spawn(async move {
+        let asked = advice(Arc::clone(&hub), Arc::clone(&session), question, cancel);
+        let advice = tokio::spawn(asked).await.unwrap_or_else(|error| {
+            tracing::error!(%error, "a consultation broke off");
+            let reason = "the consultation broke off";
+            let veto = ConsultFinding::veto(KeywordName::new(HOST), reason);
+            ReflexAdvice { findings: vec![veto], ..ReflexAdvice::default() }
+        });
+        finish(&hub, &session, effect, InboxItem::Consulted { effect, advice });
+    });
+}
+
+async fn advice(
+    hub: Arc<Hub>,
+    session: Arc<LiveSessionSlot>,
+    question: ConsultQuestion,
+    cancel: CancelFlag,
+) -> ReflexAdvice {
+    let host = hub.home.host();
+    let io = ThoughtIo::new(cancel).on(hub.running.blocking().clone());
+    let readers = Principal::readership(&question.context.signal.from, &session.owner);
+    let ConsultReport { mut advice, faults } = host.ask_consultants(Arc::new(question), &io).await;
+    for (consultant, reason) in faults {
+        let reason = one_line(&reason);
+        tracing::warn!(session = %session.id, %consultant, %reason, "a consultant had no answer");
+    }
+    if !host.prepares(&advice.proposals) {
+        return advice;
+    }
+    let prepared = io.run_blocking(move || {
+        host.prepare(&mut advice.proposals, readers);
+        advice
+    });
+    // Unprepared, a proposal would be judged without what policies have to know.
+    prepared.await.unwrap_or_default()
 }
 
 /// Has a thinker think.
@@ -145,7 +195,9 @@ fn finish(hub: &Arc<Hub>, session: &Arc<LiveSessionSlot>, effect: u64, work: Inb
     let mut inner = session.lock();
     inner.workers.remove(&effect);
     // A thought that was broken off because the daemon stops is thought again after the start.
-    if hub.running.is_stopping() && matches!(work, InboxItem::Drafted { .. }) {
+    if hub.running.is_stopping()
+        && matches!(work, InboxItem::Drafted { .. } | InboxItem::Consulted { .. })
+    {
         return;
     }
     inner.inbox.push_back(work);

@@ -116,6 +116,7 @@ impl SessionTrace {
             // No part of a turn, or said with another record of it.
             RecordKind::Began
             | RecordKind::Registered
+            | RecordKind::ConsultantsChanged
             | RecordKind::PolicyInstalled
             | RecordKind::Counted
             | RecordKind::Tick

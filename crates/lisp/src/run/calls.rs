@@ -52,8 +52,29 @@ impl Machine {
             }
             Err(trap) => self.run_trap(codes, trap, arguments.len()),
         };
+        self.settle(codes, result)
+    }
+
+    /// Goes on behind the request that the host now has an answer to.
+    pub(crate) fn resume(&mut self, codes: &CodeTable) -> StepResult {
+        let Some(frame) = self.frames.pop() else { return Ok(NIL) };
+        let CallFrame { code, position, base, closure, .. } = frame;
+        let (position, base) = (position as usize, base as usize);
+        let result = self.run(codes, CodePosition { code, position, base, closure });
+        self.settle(codes, result)
+    }
+
+    /// Ends a call of the host: runs the cleanups of a failure, keeps what waits for an answer, forgets the rest.
+    fn settle(&mut self, codes: &CodeTable, result: StepResult) -> StepResult {
         let result = match result {
-            Err(trap) if trap.is_condition() => self.run_cleanups(codes, trap),
+            Err(trap) if matches!(trap.as_ref(), TrapKind::Suspend) => return Err(trap),
+            Err(trap) if trap.is_condition() => {
+                // A cleanup of a failed program cannot wait: its end is the end of the call.
+                let may_wait = std::mem::take(&mut self.requests.may_wait);
+                let result = self.run_cleanups(codes, trap);
+                self.requests.may_wait = may_wait;
+                result
+            }
             result => result,
         };
         if result.is_err() {

@@ -91,14 +91,17 @@ impl Effect {
 
     fn put<F: FieldSink>(&self, fields: F) -> F {
         match self {
-            Effect::Consult { id, context } => context.put(fields.put_number("effect", id.0)),
+            Effect::Consult { id, context, subject } => {
+                subject.put(context.put(fields.put_number("effect", id.0)))
+            }
             Effect::Think { id, prompt } => prompt
                 .context
                 .put(fields.put_number("effect", id.0))
                 .put_number("depth", prompt.depth)
                 .put_number("tries", prompt.tries)
                 .put_list("rejected", prompt.rejected.iter().map(|rejection| rejection.to_value()))
-                .put_list("results", prompt.results.iter().map(|deed| deed.summary())),
+                .put_list("results", prompt.results.iter().map(|deed| deed.summary()))
+                .put_name("thinker", prompt.thinker.as_ref()),
             Effect::Decided(decision) => decision.put(fields),
             Effect::Act { id, turn, order, deadline, .. } => order
                 .put(fields.put_number("effect", id.0).put_number("turn", turn.0))
@@ -349,7 +352,7 @@ macro_rules! words {
 words!(ProposalAuthor: Asker "asker", Reflex "reflex", Thinker "thinker");
 words!(CheckResult: Pass "pass", Allow "allow", Ask "ask", Deny "deny");
 words!(DecisionRule: WellFormed "well-formed", Size "size", Target "target", Action "action",
-    Budget "budget", Policy "policy", Approval "approval");
+    Budget "budget", Consultant "consultant", Policy "policy", Approval "approval");
 words!(RefusalCode: InvalidValue "invalid-value", Unsupported "unsupported",
     UnknownTarget "unknown-target", Refused "refused", Cancelled "cancelled", Expired "expired",
     EngineFailed "engine-failed", UnknownOutcome "unknown-outcome", Overloaded "overloaded");

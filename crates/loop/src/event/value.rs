@@ -14,6 +14,7 @@ use super::{
     Outcome, PrincipalUsage, Proposal, ReflexAdvice, SessionStart, Signal, SignalKind,
     SignalSender, ThinkerFault, TimerTick, WithdrawalReason,
 };
+use crate::consult::{self, ConsultFinding, ConsultantRef};
 use crate::effect::Effect;
 use crate::hash::ActionHash;
 use crate::ids::{CallId, EffectId, Seq};
@@ -38,6 +39,7 @@ impl Event {
             Event::Began(_) => RecordKind::Began,
             Event::Signal(_) => RecordKind::Signal,
             Event::Registered(_) => RecordKind::Registered,
+            Event::ConsultantsChanged(_) => RecordKind::ConsultantsChanged,
             Event::Consulted { .. } => RecordKind::Consulted,
             Event::Drafted { .. } => RecordKind::Drafted,
             Event::Acted { .. } => RecordKind::Acted,
@@ -58,6 +60,9 @@ impl Event {
             Event::Signal(signal) => signal.to_value(),
             Event::Registered(actuators) => plist
                 .put("actuators", Value::list(actuators.iter().map(ActuatorRef::to_value)))
+                .done(),
+            Event::ConsultantsChanged(consultants) => plist
+                .put_list("consultants", consultants.iter().map(ConsultantRef::to_value))
                 .done(),
             Event::Consulted { effect, advice } => put_consulted(plist, *effect, advice).done(),
             Event::Drafted { effect, draft: Ok(draft) } => {
@@ -108,8 +113,9 @@ impl Event {
     /// [`Event::from_value`] reads the answer. Any other question has a record of its own.
     pub fn to_text_with(&self, question: &Effect) -> String {
         match (self, question) {
-            (Event::Consulted { advice, .. }, Effect::Consult { id, context }) => {
-                put_advice(context.put(room(advice).put_number("effect", id.0)), advice).done()
+            (Event::Consulted { advice, .. }, Effect::Consult { id, context, subject }) => {
+                let asked = context.put(room(advice).put_number("effect", id.0));
+                put_advice(subject.put(asked), advice).done()
             }
             _ => self.to_text(),
         }
@@ -127,12 +133,17 @@ impl Event {
             RecordKind::Registered => {
                 Event::Registered(list(value, "actuators", ActuatorRef::from_value)?)
             }
+            RecordKind::ConsultantsChanged => {
+                Event::ConsultantsChanged(list(value, "consultants", ConsultantRef::from_value)?)
+            }
             RecordKind::Consulted => Event::Consulted {
                 effect: effect_id(value, "effect")?,
                 advice: ReflexAdvice {
                     proposals: proposals(value)?,
                     think: flag(value, "think")?,
                     standing: flag(value, "standing")?,
+                    thinker: consult::thinker(value)?,
+                    findings: list(value, "findings", ConsultFinding::from_value)?,
                 },
             },
             RecordKind::Drafted => Event::Drafted {
@@ -201,11 +212,12 @@ fn put_consulted<F: FieldSink>(fields: F, effect: EffectId, advice: &ReflexAdvic
 }
 
 fn put_advice<F: FieldSink>(fields: F, advice: &ReflexAdvice) -> F {
-    fields.put_flag("think", advice.think).put_flag("standing", advice.standing).put_each(
-        "proposals",
-        &advice.proposals,
-        |inside, proposal| proposal.put(inside),
-    )
+    fields
+        .put_flag("think", advice.think)
+        .put_flag("standing", advice.standing)
+        .put_name("thinker", advice.thinker.as_ref())
+        .put_each("proposals", &advice.proposals, |inside, proposal| proposal.put(inside))
+        .put_each("findings", &advice.findings, |inside, finding| finding.put(inside))
 }
 
 impl SessionStart {

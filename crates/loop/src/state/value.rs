@@ -13,6 +13,7 @@ use super::{
     StageClosing, TurnContinuation, TurnStage,
 };
 use crate::budget::BudgetCounters;
+use crate::consult::{self, ConsultFinding, ConsultStage, ConsultantRef, HeldProposals};
 use crate::decide::Order;
 use crate::effect::{
     Addressee, ApprovalRequest, Deed, PastExchange, ProposalAuthor, ProposalRejection,
@@ -24,7 +25,8 @@ use crate::limits::SessionLimits;
 use crate::parked_turn::ParkedTurn;
 use crate::plist_codec::{
     self, FieldSink, PlistBuilder, PlistText, UnreadableValue, effect_id, element_text, flag, list,
-    name, number, optional_number, optional_text, required, session, small_number, time, turn_id,
+    name, number, optional_name, optional_number, optional_text, required, session, small_number,
+    time, turn_id,
 };
 use crate::policy::InstalledPolicies;
 use crate::thought::{CallSlot, ThoughtRound};
@@ -98,7 +100,9 @@ impl SessionState {
 
     /// Writes the actuators.
     fn reach<F: FieldSink>(&self, fields: F) -> F {
-        fields.put_each("actuators", &*self.actuators, |inside, actuator| actuator.put(inside))
+        fields
+            .put_each("actuators", &*self.actuators, |inside, actuator| actuator.put(inside))
+            .put_list("consultants", self.consultants.iter().map(ConsultantRef::to_value))
     }
 
     fn focus<F: FieldSink>(&self, fields: F) -> F {
@@ -165,6 +169,7 @@ impl SessionState {
             turns: number(value, "turns")?,
             effects: number(value, "effects")?,
             actuators: list(value, "actuators", ActuatorRef::from_value)?.into(),
+            consultants: list(value, "consultants", ConsultantRef::from_value)?.into(),
             focus: value.get("focus").cloned().map(Arc::new),
             history: list(value, "history", PastExchange::from_value)?.into_iter().collect(),
             decisions: list(value, "decisions", RememberedRuling::from_value)?
@@ -442,6 +447,10 @@ impl RunningTurn {
         .put_some("forgotten", (self.forgotten > 0).then(|| number_value(self.forgotten)))
         .put_some("parts", (self.parts > 0).then(|| number_value(self.parts)))
         .put_some("closing", self.closing.word().map(Value::keyword))
+        .put_some("asked-at", self.asked_at_word())
+        .put_some("held", self.held.as_ref().map(|held| held.to_value()))
+        .put_list("withheld", self.withheld.iter().map(ConsultFinding::to_value))
+        .put_name("thinker", self.thinker.as_ref())
         .done()
     }
 
@@ -479,7 +488,21 @@ impl RunningTurn {
             forgotten: optional_number(value, "forgotten")?.unwrap_or_default(),
             parts: optional_number(value, "parts")?.unwrap_or_default(),
             closing: StageClosing::from_value(value)?,
+            asked_at: match optional_name(value, "asked-at")? {
+                None => ConsultStage::Perceive,
+                Some(word) => ConsultStage::parse(word.as_str())
+                    .ok_or(UnreadableValue::new("asked-at", "a stage of a turn"))?,
+            },
+            held: value.get("held").map(HeldProposals::from_value).transpose()?.map(Arc::new),
+            withheld: list(value, "withheld", ConsultFinding::from_value)?,
+            thinker: consult::thinker(value)?,
         })
+    }
+
+    /// The word for the stage at which consultants were asked last, where it is not the first.
+    fn asked_at_word(&self) -> Option<Value> {
+        let is_later = self.asked_at != ConsultStage::Perceive;
+        is_later.then(|| Value::keyword(self.asked_at.word()))
     }
 }
 

@@ -7,10 +7,11 @@ use std::sync::{Arc, LazyLock};
 
 use bridle_loop::{
     ActionHash, ActuatorLocation, ActuatorRef, ApprovalAnswer, ApprovalChoice as LoopAnswer,
-    CallId, Draft, DraftStop, Effect, EffectId, Event, GuardPolicies, InstalledPolicies,
-    KeywordName, ModelRef, OpaqueText, Outcome, PrincipalUsage, Proposal, ReflexAdvice, Seq,
-    SessionLimits, SessionStart, SessionState, Signal, SignalKind, SignalSender, ThinkerFault,
-    TimerTick, TokenUsage, TurnId, UnixMillis, WithdrawalReason,
+    CallId, ConsultFinding, ConsultObjection, ConsultStage, ConsultantRef, Draft, DraftStop,
+    Effect, EffectId, Event, GuardPolicies, InstalledPolicies, KeywordName, ModelRef, OpaqueText,
+    Outcome, PrincipalUsage, Proposal, ReflexAdvice, Seq, SessionLimits, SessionStart,
+    SessionState, Signal, SignalKind, SignalSender, ThinkerFault, TimerTick, TokenUsage, TurnId,
+    UnixMillis, WithdrawalReason,
 };
 use bridle_sexp::Value;
 use proptest::collection::vec;
@@ -56,6 +57,8 @@ enum What {
         spans: Vec<(i64, i64)>,
     },
     Registered(Vec<ActuatorRef>),
+    /// Who is consulted, and at which stages.
+    Consultants(Vec<ConsultantRef>),
     /// An answer to something that is awaited.
     Answer {
         pick: usize,
@@ -89,6 +92,7 @@ struct Answer {
     fault: bool,
     outcome: Outcome,
     text: Box<str>,
+    findings: Vec<ConsultFinding>,
 }
 
 pub(crate) fn life() -> impl Strategy<Value = Vec<Moment>> {
@@ -141,6 +145,7 @@ impl Moment {
                 spans: spans.clone(),
             })),
             What::Registered(actuators) => Some(Event::Registered(actuators.clone())),
+            What::Consultants(all) => Some(Event::ConsultantsChanged(all.clone())),
             What::Answer { pick, with } => picked(state, *pick).map(|(id, effect)| match effect {
                 Effect::Consult { .. } => with.advice(id, approved),
                 Effect::Think { .. } => with.draft(id, approved),
@@ -180,6 +185,8 @@ impl Answer {
             proposals: self.proposals(approved),
             think: self.think,
             standing: self.think,
+            findings: self.findings.clone(),
+            ..ReflexAdvice::default()
         };
         Event::Consulted { effect, advice }
     }
@@ -350,6 +357,7 @@ fn moment() -> impl Strategy<Value = Moment> {
             .prop_map(|(who, spans)| What::Counted { who, spans }),
         1 => any::<usize>().prop_map(|pick| What::Wrong { pick }),
         1 => vec(actuator(), 0..5).prop_map(What::Registered),
+        1 => vec(consultant(), 0..3).prop_map(What::Consultants),
         2 => Just(What::Tick(TimerTick::Deadline)),
         1 => Just(What::Tick(TimerTick::Heartbeat)),
         1 => (0..9u64).prop_map(What::Cancelled),
@@ -405,6 +413,26 @@ fn name() -> impl Strategy<Value = KeywordName> {
     proptest::sample::select(names).prop_map(KeywordName::new)
 }
 
+fn consultant() -> impl Strategy<Value = ConsultantRef> {
+    let stages = vec(proptest::sample::select(ConsultStage::ALL.to_vec()), 0..3);
+    (name(), stages, any::<bool>()).prop_map(|(name, stages, is_guard)| ConsultantRef {
+        name,
+        stages,
+        is_guard,
+    })
+}
+
+fn finding() -> impl Strategy<Value = ConsultFinding> {
+    let objection = prop_oneof![
+        Just(ConsultObjection::Veto),
+        Just(ConsultObjection::Ask),
+        name().prop_map(ConsultObjection::Withhold),
+    ];
+    (name(), proptest::option::of(0..3usize), objection).prop_map(|(by, proposal, objection)| {
+        ConsultFinding { by, proposal, objection, reason: "no".into() }
+    })
+}
+
 fn actuator() -> impl Strategy<Value = ActuatorRef> {
     let place = prop_oneof![Just(ActuatorLocation::Shell), Just(ActuatorLocation::Host)];
     let actions = prop_oneof![
@@ -425,8 +453,10 @@ fn answer() -> impl Strategy<Value = Answer> {
         1 => Just(Outcome::UnknownOutcome),
     ];
     let text = prop_oneof![Just(""), Just("so far"), Just("done")];
-    (vec(proposal(), 0..5), any::<bool>(), any::<bool>(), outcome, text).prop_map(
-        |(proposals, think, fault, outcome, text)| Answer {
+    let findings = prop_oneof![3 => Just(Vec::new()), 1 => vec(finding(), 0..3)];
+    (vec(proposal(), 0..5), any::<bool>(), any::<bool>(), outcome, text, findings).prop_map(
+        |(proposals, think, fault, outcome, text, findings)| Answer {
+            findings,
             proposals,
             think,
             fault,

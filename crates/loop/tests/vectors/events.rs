@@ -5,11 +5,11 @@
 use std::sync::Arc;
 
 use bridle_loop::{
-    ActionHash, ActuatorLocation, ActuatorRef, ApprovalAnswer, ApprovalChoice, CallId, Draft,
-    EffectId, Event, ForkPoint, GuardPolicies, InstalledPolicies, KeywordName, ModelRef, Outcome,
-    Proposal, ReflexAdvice, Seq, SessionId, SessionLimits, SessionStart, SessionState, Signal,
-    SignalKind, SignalSender, ThinkerFault, TimerTick, TurnId, UnixMillis, WithdrawalReason,
-    reader, step,
+    ActionHash, ActuatorLocation, ActuatorRef, ApprovalAnswer, ApprovalChoice, CallId,
+    ConsultFinding, ConsultObjection, ConsultStage, ConsultantRef, Draft, EffectId, Event,
+    ForkPoint, GuardPolicies, InstalledPolicies, KeywordName, ModelRef, Outcome, Proposal,
+    ReflexAdvice, Seq, SessionId, SessionLimits, SessionStart, SessionState, Signal, SignalKind,
+    SignalSender, ThinkerFault, TimerTick, TurnId, UnixMillis, WithdrawalReason, reader, step,
 };
 use bridle_sexp::{Progress, Reader, Value};
 
@@ -134,9 +134,16 @@ fn event(verb: &str, words: &mut Words) -> Result<Event, String> {
         "advice" => {
             let effect = effect(words)?;
             let (think, standing) = (words.take("think"), words.take("standing"));
-            let advice = ReflexAdvice { proposals: proposals(words)?, think, standing };
+            let thinker =
+                if words.take("thinker") { KeywordName::of(&words.value()?) } else { None };
+            let findings = findings(words)?;
+            let proposals = proposals(words)?;
+            let advice = ReflexAdvice { proposals, think, standing, thinker, findings };
             Ok(Event::Consulted { effect, advice })
         }
+        "consultants" => Ok(Event::ConsultantsChanged(
+            words.rest().map(|value| consultant(&value)).collect::<Result<_, _>>()?,
+        )),
         "draft" => {
             let effect = effect(words)?;
             let text = if words.take("text") { words.text()? } else { Box::default() };
@@ -274,6 +281,45 @@ fn actuator(value: &Value) -> Result<ActuatorRef, String> {
         other => return Err(format!("`{other}` is no place")),
     };
     Ok(ActuatorRef { name: name.clone(), place, actions: actions.to_vec() })
+}
+
+/// `(:scribe :perceive)` or `(:warden guard :judge)`: name and stages.
+fn consultant(value: &Value) -> Result<ConsultantRef, String> {
+    let [name, rest @ ..] = value.elements().unwrap_or(&[]) else {
+        return Err("a name and stages".into());
+    };
+    let name = KeywordName::of(name).ok_or("the name of a consultant is a keyword")?;
+    let is_guard = rest.iter().any(|word| word.as_keyword().is_none());
+    let words = rest.iter().filter_map(KeywordName::of);
+    let stages: Option<Vec<_>> = words.map(|word| ConsultStage::parse(word.as_str())).collect();
+    Ok(ConsultantRef { name, stages: stages.ok_or("a stage")?, is_guard })
+}
+
+/// Objections: `veto :BY "REASON"`, `ask :BY "REASON"` or `withhold :BY :TARGET "REASON"`, each with `at PLACE`
+/// before the reason if it is about one proposal.
+fn findings(words: &mut Words) -> Result<Vec<ConsultFinding>, String> {
+    let mut all = Vec::new();
+    loop {
+        let kind = if words.take("veto") {
+            ConsultObjection::Veto
+        } else if words.take("ask") {
+            ConsultObjection::Ask
+        } else if words.take("withhold") {
+            ConsultObjection::Withhold(KeywordName::new(""))
+        } else {
+            return Ok(all);
+        };
+        let name = |words: &mut Words| {
+            KeywordName::of(&words.value()?).ok_or_else(|| "a keyword".to_owned())
+        };
+        let by = name(words)?;
+        let objection = match kind {
+            ConsultObjection::Withhold(_) => ConsultObjection::Withhold(name(words)?),
+            other => other,
+        };
+        let proposal = if words.take("at") { Some(words.number()? as usize) } else { None };
+        all.push(ConsultFinding { by, proposal, objection, reason: words.text()? });
+    }
 }
 
 /// Payloads, each with `to :TARGET` before it and `because "..."`, `as "CALL"` and `then-think` after it.

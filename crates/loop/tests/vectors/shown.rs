@@ -1,8 +1,8 @@
 //! Effect lines and state lines: how what comes out is shown.
 
 use bridle_loop::{
-    CallEnd, Decision, DecisionRule, Effect, KeywordName, Outcome, RoundCall, SessionLimits,
-    ThinkerPrompt, UnixMillis, Verdict,
+    CallEnd, ConsultSubject, Decision, DecisionRule, Effect, KeywordName, Outcome, RoundCall,
+    SessionLimits, ThinkerPrompt, UnixMillis, Verdict,
 };
 use bridle_sexp::Value;
 
@@ -11,7 +11,16 @@ use crate::events::Stage;
 /// An effect as a line.
 pub(crate) fn effect(effect: &Effect, now: UnixMillis) -> String {
     match effect {
-        Effect::Consult { id, .. } => format!("consult {}", id.0),
+        Effect::Consult { id, subject: ConsultSubject::Signal, .. } => format!("consult {}", id.0),
+        Effect::Consult { id, subject, .. } => {
+            let about = match subject {
+                ConsultSubject::Proposals { proposals, .. } => {
+                    format!(" about {}", proposals.len())
+                }
+                _ => String::new(),
+            };
+            format!("consult {} before {}{about}", id.0, subject.stage().word())
+        }
         Effect::Think { id, prompt } => format!("think {}{}", id.0, thought(prompt)),
         Effect::Decided(decision) => decided(decision),
         Effect::Act { id, seq, order, deadline, .. } => format!(

@@ -35,7 +35,7 @@ pub(super) fn advice(
     let explanation = Some(format!("turn {turn} failed").into());
     let proposal = Proposal { explanation, ..Proposal::new(target, payload) };
     let standing = choice == RollbackChoice::Auto;
-    ReflexAdvice { proposals: vec![proposal], think: false, standing }
+    ReflexAdvice { proposals: vec![proposal], standing, ..ReflexAdvice::default() }
 }
 
 fn rollback(session: &str, turn: u64) -> Value {

@@ -172,8 +172,15 @@ impl<'a> AppendBatch<'a> {
                 let effect = EffectId(effect);
                 self.event(Event::Acted { effect, outcome }, cause, &principal);
             }
-            // A thought that nobody waits for any more leaves no trace.
-            InboxItem::Drafted { effect, .. } if !self.core.awaits(effect) => {}
+            // Advice or a thought that nobody waits for any more leaves no trace.
+            InboxItem::Consulted { effect, .. } | InboxItem::Drafted { effect, .. }
+                if !self.core.awaits(effect) => {}
+            InboxItem::Consulted { effect, mut advice } => {
+                self.services.plans.inform(&self.core.state, self.at, &mut advice.proposals);
+                let cause = self.intent(effect);
+                let effect = EffectId(effect);
+                self.event(Event::Consulted { effect, advice }, cause, ENGINE);
+            }
             InboxItem::Drafted { effect, mut draft } => {
                 if let Ok(draft) = &mut draft {
                     self.services.plans.inform(&self.core.state, self.at, &mut draft.calls);
@@ -213,7 +220,9 @@ impl<'a> AppendBatch<'a> {
                 continue;
             }
             match &effect {
-                Effect::Consult { context, .. } => {
+                Effect::Consult { context, subject, .. }
+                    if self.services.host.answers_at_once(context, subject) =>
+                {
                     let advice = self.consult(context);
                     let cause = self.intent(id.0);
                     self.event(Event::Consulted { effect: id, advice }, cause, ENGINE);
@@ -223,7 +232,7 @@ impl<'a> AppendBatch<'a> {
                     self.take_up_begun(id, order);
                 }
                 Effect::Act { order, .. } if order.place() == ActuatorLocation::Shell => {}
-                Effect::Act { .. } | Effect::Think { .. } => {
+                Effect::Act { .. } | Effect::Think { .. } | Effect::Consult { .. } => {
                     self.after.push(PostCommit::Carry { effect: Box::new(effect), draft: None });
                 }
                 // Requests to shells stay open; the session has them already.
@@ -272,6 +281,7 @@ impl<'a> AppendBatch<'a> {
             return self.after.push(PostCommit::Refuse { inbound, failure });
         }
         self.register(offers);
+        self.register_consultants();
         let InboundMessage {
             mut signal,
             attachment,
@@ -381,6 +391,15 @@ impl<'a> AppendBatch<'a> {
         }
     }
 
+    /// Tells the State who is consulted, if that is news.
+    fn register_consultants(&mut self) {
+        let consultants = self.services.host.consultants();
+        if self.core.state.consultants() != consultants {
+            let event = Event::ConsultantsChanged(consultants);
+            self.event(event, RecordCause::None, ENGINE);
+        }
+    }
+
     /// Records that an order is about to be carried out.
     fn start(&mut self, effect: u64) {
         if !self.core.awaits(effect) || !self.core.started.insert(effect) {
@@ -432,7 +451,9 @@ impl<'a> AppendBatch<'a> {
             let mut finish = None;
             for effect in effects {
                 // Answered at once, so it is recorded with its answer.
-                if let Effect::Consult { id, context } = &effect {
+                if let Effect::Consult { id, context, subject } = &effect
+                    && self.services.host.answers_at_once(context, subject)
+                {
                     let advice = self.consult(context);
                     let event = Event::Consulted { effect: *id, advice };
                     events.push_back((event, RecordCause::Earlier(at), Some(effect)));
@@ -443,15 +464,15 @@ impl<'a> AppendBatch<'a> {
                     self.share(at, draft);
                 }
                 match effect {
-                    Effect::Think { .. } | Effect::Act { .. } | Effect::Ask { .. } => {
+                    Effect::Consult { .. }
+                    | Effect::Think { .. }
+                    | Effect::Act { .. }
+                    | Effect::Ask { .. } => {
                         let effect = Box::new(effect);
                         self.after.push(PostCommit::Carry { effect, draft: Some(draft) });
                     }
                     Effect::Finish { .. } => finish = Some(draft),
-                    Effect::Consult { .. }
-                    | Effect::Decided(_)
-                    | Effect::Settled { .. }
-                    | Effect::Say(_) => {}
+                    Effect::Decided(_) | Effect::Settled { .. } | Effect::Say(_) => {}
                 }
             }
             if let Some(draft) = finish {

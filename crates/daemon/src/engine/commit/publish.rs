@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use bridle_loop::{ActuatorLocation, Effect, Order, ThinkerPrompt};
+use bridle_loop::{ActuatorLocation, ConsultQuestion, Effect, Order, ThinkerPrompt};
 use bridle_record::AppendNumbers;
 use tokio::sync::oneshot;
 
@@ -20,6 +20,7 @@ use crate::metrics::EngineMetrics;
 
 /// Work to begin when the session's lock is released.
 enum DeferredStart {
+    Consult(u64, ConsultQuestion),
     Think(u64, ThinkerPrompt),
     Execute(OrderJob),
 }
@@ -59,6 +60,9 @@ pub(in crate::engine) fn settle(
     desk.hub.directory.wakes.set(&desk.session.id, next);
     for begin in begin {
         match begin {
+            DeferredStart::Consult(effect, question) => {
+                workers::consult(&desk.hub, &desk.session, effect, question);
+            }
             DeferredStart::Think(effect, prompt) => {
                 workers::think(&desk.hub, &desk.session, effect, prompt);
             }
@@ -164,6 +168,13 @@ impl PublishContext<'_> {
     /// Takes an effect on its way: to a thinker, to a shell, or to its recorded start.
     fn carry(&mut self, effect: Effect, record: Option<u64>) {
         match effect {
+            Effect::Consult { id, context, subject } => {
+                note_intent(self.core, id.0, record);
+                if self.core.awaits(id.0) {
+                    let question = ConsultQuestion { context, subject };
+                    self.begin.push(DeferredStart::Consult(id.0, question));
+                }
+            }
             Effect::Think { id, prompt } => {
                 note_intent(self.core, id.0, record);
                 // It may have been given up later in the same batch.
@@ -185,8 +196,7 @@ impl PublishContext<'_> {
                     self.inner.questions.insert(id.0, GuardQuestion { event, question });
                 }
             }
-            Effect::Consult { .. }
-            | Effect::Decided(_)
+            Effect::Decided(_)
             | Effect::Settled { .. }
             | Effect::Say(_)
             | Effect::Finish { .. } => {}

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use bridle_host::Host;
 use bridle_loop::{
-    ApprovalAnswer, Draft, Outcome, Seq, SessionStart, SignalKind, ThinkerFault, TimerTick,
-    WithdrawalReason,
+    ApprovalAnswer, Draft, Outcome, ReflexAdvice, Seq, SessionStart, SignalKind, ThinkerFault,
+    TimerTick, WithdrawalReason,
 };
 use bridle_record::{ForgetRequest, ForgetResult, RecordNumber};
 use bridle_sexp::Value;
@@ -36,6 +36,8 @@ pub(in crate::engine) enum InboxItem {
         /// Principal that says so.
         principal: Arc<str>,
     },
+    /// The consultants of a stage are done.
+    Consulted { effect: u64, advice: ReflexAdvice },
     /// A thinker is done.
     Drafted { effect: u64, draft: Result<Draft, ThinkerFault> },
     /// An order for a host actuator is recorded; begin it.
@@ -87,6 +89,9 @@ impl InboxItem {
             InboxItem::Outcome { effect, outcome, principal } => {
                 let (outcome, principal) = (outcome.clone(), Arc::clone(principal));
                 Some(InboxItem::Outcome { effect: *effect, outcome, principal })
+            }
+            InboxItem::Consulted { effect, advice } => {
+                Some(InboxItem::Consulted { effect: *effect, advice: advice.clone() })
             }
             InboxItem::Drafted { effect, draft } => {
                 Some(InboxItem::Drafted { effect: *effect, draft: draft.clone() })
@@ -141,6 +146,7 @@ impl InboxItem {
             InboxItem::Signal(_) => "signal",
             InboxItem::Answer(_) => "answer",
             InboxItem::Outcome { .. } => "outcome",
+            InboxItem::Consulted { .. } => "advice",
             InboxItem::Drafted { .. } => "draft",
             InboxItem::Start { .. } => "start",
             InboxItem::Tick(_) => "tick",
@@ -174,6 +180,7 @@ impl InboxItem {
     pub(in crate::engine) fn effect(&self) -> Option<u64> {
         match self {
             InboxItem::Outcome { effect, .. }
+            | InboxItem::Consulted { effect, .. }
             | InboxItem::Drafted { effect, .. }
             | InboxItem::Start { effect } => Some(*effect),
             _ => None,

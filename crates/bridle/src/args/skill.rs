@@ -1,0 +1,60 @@
+//! The flags of `bridle skill`.
+
+use std::path::PathBuf;
+
+use clap::{Subcommand, ValueHint};
+
+/// Text below the help of the verbs.
+pub(crate) const EXAMPLES: &str = "A skill is an Org file with properties, blocks of the skill language and tests; \
+    docs/skills.md is its tutorial. check and test need no daemon.\n\n\
+    Examples:\n  \
+    bridle skill new water-plants\n  \
+    bridle skill check water-plants.org\n  \
+    bridle skill test water-plants.org";
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum SkillCommand {
+    /// Write the file of a new skill, which works and passes its own tests
+    #[command(
+        after_help = "Never overwrites a file: exit 73. Save it into the folder `skills` of your Org folder to use it.\n\n\
+        Examples:\n  \
+        bridle skill new water-plants\n  \
+        bridle skill new water-plants --to ~/org/skills"
+    )]
+    New {
+        /// Name: small letters, digits, - _ and .
+        name: String,
+        /// Folder to write it to
+        #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, default_value = ".")]
+        to: PathBuf,
+    },
+    /// Read and load skills: exit 1 with file, line, column and form of the first fault of each
+    #[command(after_help = "Runs no test and does nothing to the outside.\n\n\
+        Examples:\n  \
+        bridle skill check skills/*.org\n  \
+        bridle skill check --json water-plants.org")]
+    Check {
+        /// Files of skills
+        #[arg(value_name = "FILE", value_hint = ValueHint::FilePath, required = true)]
+        files: Vec<PathBuf>,
+        /// Print one JSON object per file, one per line
+        #[arg(long)]
+        json: bool,
+    },
+    /// Run the tests of skills: exit 1 if one fails
+    #[command(
+        after_help = "Each call runs twice: in a live instance, and from the answers that the first run recorded, as after a \
+        restart; the two must agree. Nothing is done to the outside: outcomes of actions come from the test.\n\n\
+        Examples:\n  \
+        bridle skill test skills/*.org\n  \
+        bridle skill test --json water-plants.org"
+    )]
+    Test {
+        /// Files of skills
+        #[arg(value_name = "FILE", value_hint = ValueHint::FilePath, required = true)]
+        files: Vec<PathBuf>,
+        /// Print one JSON object per test, one per line
+        #[arg(long)]
+        json: bool,
+    },
+}

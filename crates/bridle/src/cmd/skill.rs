@@ -1,0 +1,58 @@
+//! `bridle skill`: skills as files; here are the dispatch and what the verbs share.
+
+mod check;
+mod new;
+mod test;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use bridle_skill::{MAX_SKILL_BYTES, Skill, SkillFault, SkillLimits, SkillSource};
+
+use crate::args::skill::SkillCommand;
+use crate::exit::{BridleExit, CommandFailure};
+use crate::json::{object, quoted};
+
+pub(crate) fn run(verb: &SkillCommand) -> Result<BridleExit, CommandFailure> {
+    match verb {
+        SkillCommand::New { name, to } => new::run(name, to),
+        SkillCommand::Check { files, json } => check::run(files, *json),
+        SkillCommand::Test { files, json } => test::run(files, *json),
+    }
+}
+
+/// Text of a skill's file.
+fn read(file: &Path) -> Result<String, CommandFailure> {
+    let shown = file.display();
+    let failed = |error: &std::io::Error| {
+        CommandFailure::because(BridleExit::NoInput, format!("cannot read `{shown}`"), error)
+    };
+    let size = std::fs::metadata(file).map_err(|error| failed(&error))?.len();
+    if size > MAX_SKILL_BYTES as u64 {
+        let what = format!("`{shown}` has {size} bytes, expected at most {MAX_SKILL_BYTES}");
+        return Err(CommandFailure::new(BridleExit::Data, what));
+    }
+    let bytes = std::fs::read(file).map_err(|error| failed(&error))?;
+    String::from_utf8(bytes).map_err(|error| {
+        CommandFailure::because(BridleExit::Data, format!("`{shown}` is not UTF-8 text"), &error)
+    })
+}
+
+/// A skill's file, loaded.
+fn load(file: &Path) -> Result<Result<Arc<Skill>, SkillFault>, CommandFailure> {
+    let text = read(file)?;
+    let loaded = SkillSource::read(&text, &file.display().to_string())
+        .and_then(|source| Skill::load(source, SkillLimits::default()));
+    Ok(loaded.map(Arc::new))
+}
+
+/// A fault as JSON.
+fn fault_json(fault: &SkillFault) -> String {
+    let mut pairs = vec![("kind", quoted(fault.kind.name())), ("message", quoted(&fault.message))];
+    if let Some(place) = &fault.place {
+        pairs.push(("line", place.line.to_string()));
+        pairs.push(("column", place.column.to_string()));
+        pairs.push(("form", quoted(&place.form)));
+    }
+    object(&pairs)
+}
