@@ -36,6 +36,7 @@ pub(in crate::engine) fn mask_event(event: &mut Event, secrets: &SecretRedactor)
         Event::Cancelled { reason, .. } => mask_text(reason, secrets),
         Event::Began(_)
         | Event::Registered(_)
+        | Event::ConsultantsChanged(_)
         | Event::Answered(_)
         | Event::PolicyInstalled(_)
         | Event::Counted(_)
