@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+pub use bridle_effects::{EffectsSetup, HelperProgram};
 pub use bridle_host::ThinkerChoice;
 pub use bridle_wire::frame::UnknownUnitPolicy;
 
@@ -86,6 +87,8 @@ pub struct DaemonConfig {
     pub fetch: FetchConfig,
     /// Secrets, shared with whoever masks the log. `None`: the file of the state directory, with its key beside it.
     pub secrets: Option<Arc<SecretStore>>,
+    /// Files and programs of the agent. Without a helper it has neither.
+    pub effects: EffectsSetup,
 }
 
 impl Default for DaemonConfig {
@@ -119,6 +122,7 @@ impl Default for DaemonConfig {
             files: AttachmentLimits::default(),
             fetch: FetchConfig::default(),
             secrets: None,
+            effects: EffectsSetup::default(),
         }
     }
 }

@@ -30,7 +30,7 @@ mod secret_scan;
 mod secret_store;
 
 pub use change::{
-    ChangeFacts, ChangeKind, ChangeSet, FileChange, LaterRun, PathConflict, TextDiff,
+    ChangeFacts, ChangeKind, ChangeSet, FileChange, LaterRun, PathConflict, TextDiff, diff_texts,
 };
 pub use child::run_helper;
 pub use commit::{

@@ -7,6 +7,7 @@ mod cli_approve;
 mod cli_ask;
 mod cli_care;
 mod cli_config;
+mod cli_effects;
 mod cli_examples;
 mod cli_forget;
 mod cli_frame;

@@ -23,7 +23,10 @@ pub(in crate::engine) fn mask_event(event: &mut Event, secrets: &SecretRedactor)
                 *event = Event::Signal(Arc::new(Signal { payload, ..signal }));
             }
         }
-        Event::Consulted { advice, .. } => mask_proposals(&mut advice.proposals, secrets),
+        Event::Consulted { advice, .. } => {
+            mask_proposals(&mut advice.proposals, secrets);
+            advice.findings.iter_mut().for_each(|it| mask_text(&mut it.reason, secrets));
+        }
         Event::Drafted { draft: Ok(draft), .. } => {
             mask_text(&mut draft.text, secrets);
             mask_proposals(&mut draft.calls, secrets);
