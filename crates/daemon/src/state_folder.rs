@@ -18,7 +18,8 @@ use rustix::fs::OFlags;
 const MAX_FOLDER_DEPTH: usize = 4;
 
 /// Files that are judged by whoever keeps them: a secret that others could read is no secret any more.
-const KEPT_APART: [&str; 5] = ["tokens", "refresh", "pairings", "devices", "continuation.key"];
+const KEPT_APART: [&str; 6] =
+    ["tokens", "refresh", "pairings", "devices", "continuation.key", "secrets.key"];
 
 /// The mode bits that let others in.
 const OPEN_TO_OTHERS: u32 = 0o077;

@@ -25,6 +25,7 @@ pub(super) const MODULE_RULES: &[(&str, &[&str])] = &[
     ("fetch", &["access"]),
     ("error", &["access"]),
     ("config", &["access", "error", "fetch"]),
+    ("self_checks", &["config"]),
     ("lock", &["error", "state_folder"]),
     ("descriptors", &["config"]),
     ("connection_slots", &["access", "config", "descriptors"]),
@@ -33,7 +34,18 @@ pub(super) const MODULE_RULES: &[(&str, &[&str])] = &[
         "engine",
         &["access", "bounded_queue", "byte_budget", "config", "error", "log_line", "metrics"],
     ),
-    ("shared", &["access", "byte_budget", "config", "connection_slots", "engine", "metrics"]),
+    (
+        "shared",
+        &[
+            "access",
+            "byte_budget",
+            "config",
+            "connection_slots",
+            "engine",
+            "metrics",
+            "self_checks",
+        ],
+    ),
     (
         "oacp",
         &[
@@ -46,6 +58,7 @@ pub(super) const MODULE_RULES: &[(&str, &[&str])] = &[
             "listen",
             "log_line",
             "metrics",
+            "self_checks",
             "shared",
         ],
     ),
@@ -78,6 +91,7 @@ pub(super) const MODULE_RULES: &[(&str, &[&str])] = &[
             "listen",
             "lock",
             "oacp",
+            "self_checks",
             "shared",
         ],
     ),
