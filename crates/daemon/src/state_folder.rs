@@ -18,7 +18,8 @@ use rustix::fs::OFlags;
 const MAX_FOLDER_DEPTH: usize = 4;
 
 /// Files that are judged by whoever keeps them: a secret that others could read is no secret any more.
-const KEPT_APART: [&str; 5] = ["tokens", "refresh", "pairings", "devices", "continuation.key"];
+const KEPT_APART: [&str; 6] =
+    ["tokens", "refresh", "pairings", "devices", "continuation.key", "secrets.key"];
 
 /// Folders whose contents are not state: copies of the user's files, with links, modes and owners of theirs.
 /// Only programs in the jail and the commit look into them, and follow no link.

@@ -25,6 +25,7 @@ pub(super) const MODULE_RULES: &[(&str, &[&str])] = &[
     ("fetch", &["access"]),
     ("error", &["access"]),
     ("config", &["access", "error", "fetch"]),
+    ("self_checks", &["config"]),
     ("lock", &["error", "state_folder"]),
     ("descriptors", &["config"]),
     ("connection_slots", &["access", "config", "descriptors"]),
@@ -42,7 +43,18 @@ pub(super) const MODULE_RULES: &[(&str, &[&str])] = &[
             "metrics",
         ],
     ),
-    ("shared", &["access", "byte_budget", "config", "connection_slots", "engine", "metrics"]),
+    (
+        "shared",
+        &[
+            "access",
+            "byte_budget",
+            "config",
+            "connection_slots",
+            "engine",
+            "metrics",
+            "self_checks",
+        ],
+    ),
     (
         "oacp",
         &[
@@ -55,6 +67,7 @@ pub(super) const MODULE_RULES: &[(&str, &[&str])] = &[
             "listen",
             "log_line",
             "metrics",
+            "self_checks",
             "shared",
         ],
     ),
@@ -87,6 +100,7 @@ pub(super) const MODULE_RULES: &[(&str, &[&str])] = &[
             "listen",
             "lock",
             "oacp",
+            "self_checks",
             "shared",
         ],
     ),

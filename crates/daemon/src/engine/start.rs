@@ -110,6 +110,7 @@ pub(crate) async fn start_hub(config: &DaemonConfig) -> Result<Arc<Hub>, DaemonE
         plans: ScheduleList::default(),
         spending,
         overlays,
+        secrets: config.secret_store(),
     };
     let hub = Arc::new(Hub {
         limits,
