@@ -18,6 +18,7 @@ use crate::access::web_origin::WebOrigin;
 use crate::error::DaemonError;
 pub use crate::error::MIN_SECRET_BYTES;
 use crate::fetch::FetchConfig;
+use bridle_jail::{SECRETS_KEY_FILE, SealKey, SecretStore};
 use bridle_memex::{MemexSettings, RollbackChoice};
 
 /// Smallest `max_frame` in bytes that still fits every frame a client must be able to send.
@@ -84,6 +85,8 @@ pub struct DaemonConfig {
     pub files: AttachmentLimits,
     /// Rules for fetching.
     pub fetch: FetchConfig,
+    /// Secrets, shared with whoever masks the log. `None`: the file of the state directory, with its key beside it.
+    pub secrets: Option<Arc<SecretStore>>,
     /// Files and programs of the agent. Without a helper it has neither.
     pub effects: EffectsSetup,
 }
@@ -118,6 +121,7 @@ impl Default for DaemonConfig {
             engine: EngineLimits::default(),
             files: AttachmentLimits::default(),
             fetch: FetchConfig::default(),
+            secrets: None,
             effects: EffectsSetup::default(),
         }
     }
@@ -127,6 +131,14 @@ impl DaemonConfig {
     /// Tells whether other machines may reach HTTP: encrypted, or because somebody said so.
     pub(crate) fn is_http_guarded(&self) -> bool {
         self.tls.is_some() || self.http_plain
+    }
+
+    /// The secrets of this daemon.
+    pub(crate) fn secret_store(&self) -> Arc<SecretStore> {
+        self.secrets.clone().unwrap_or_else(|| {
+            let key = SealKey::File(self.state.join(SECRETS_KEY_FILE));
+            Arc::new(SecretStore::new(&self.state, key))
+        })
     }
 
     /// Tells whether anybody could come in.

@@ -12,10 +12,13 @@ use bridle_daemon::config::{
 use bridle_daemon::fetch::FetchConfig;
 use bridle_daemon::tls::TlsConfig;
 use bridle_daemon::{DaemonError, WebOrigin};
+use bridle_jail::{SECRETS_KEY_FILE, SealKey, SecretStore};
 use bridle_memex::survey::{OrgDefaults, ReadRules};
 use bridle_memex::{MemexSettings, RollbackChoice};
 
 use tracing_subscriber::filter::Targets;
+
+use zeroize::Zeroizing;
 
 use super::{ResolvedSetting, ResolvedSettings, SettingValue, ValueOrigin, refused};
 use crate::exit::{BridleExit, CommandFailure};
@@ -78,6 +81,23 @@ impl ResolvedSettings {
         };
         self.check(&config)?;
         Ok(config)
+    }
+
+    /// The secrets of the state directory, and what opens them.
+    pub(crate) fn secret_store(&self) -> Result<SecretStore, CommandFailure> {
+        let state = self.state()?;
+        let (key, phrase) = (self.entry("secret-key-file"), self.entry("secret-passphrase-file"));
+        let key = match (&key.value, &phrase.value) {
+            (SettingValue::Path(_), SettingValue::Path(_)) => {
+                let what =
+                    format!("two keys for the secrets: {} and {}", key.origin, phrase.origin);
+                return Err(CommandFailure::new(BridleExit::Config, what).hint("keep one of them"));
+            }
+            (SettingValue::Path(path), _) => SealKey::File(path.clone()),
+            (_, SettingValue::Path(path)) => SealKey::Passphrase(passphrase(path, phrase)?),
+            _ => SealKey::File(state.join(SECRETS_KEY_FILE)),
+        };
+        Ok(SecretStore::new(&state, key))
     }
 
     /// The state directory.
@@ -240,7 +260,15 @@ impl ResolvedSettings {
     /// Paths of settings and keys.
     fn protected(&self) -> Vec<PathBuf> {
         let folder = super::default_file().and_then(|file| Some(file.parent()?.to_path_buf()));
-        let files = ["fetch-ca", "hmac.key-file", "tls.cert", "tls.key", "tls.client-ca"];
+        let files = [
+            "fetch-ca",
+            "hmac.key-file",
+            "secret-key-file",
+            "secret-passphrase-file",
+            "tls.cert",
+            "tls.key",
+            "tls.client-ca",
+        ];
         let files = files.into_iter().filter_map(|name| self.path(name).map(Path::to_path_buf));
         folder.into_iter().chain(self.file.clone()).chain(files).collect()
     }
@@ -395,6 +423,31 @@ fn key_from_file(
         CommandFailure::because(BridleExit::Config, what, &error).hint(MAKE_A_KEY)
     })?;
     checked_key(id, secret, entry)
+}
+
+/// Shortest passphrase in characters: a guess costs half a second, and a few characters are few guesses.
+const MIN_PASSPHRASE_CHARS: usize = 8;
+
+/// The first line of a file that only its owner can read.
+fn passphrase(path: &Path, entry: &ResolvedSetting) -> Result<Zeroizing<String>, CommandFailure> {
+    let failed = |why: &str| {
+        let what =
+            format!("cannot use passphrase file `{}` ({}): {why}", path.display(), entry.origin);
+        CommandFailure::new(BridleExit::Config, what)
+            .hint("write the passphrase into a file of your own, and chmod 600 it")
+    };
+    let meta = std::fs::metadata(path).map_err(|error| failed(&error.to_string()))?;
+    if meta.mode() & 0o077 != 0 {
+        return Err(failed("others can read it"));
+    }
+    let bytes =
+        read_key_file(path).map(Zeroizing::new).map_err(|error| failed(&error.to_string()))?;
+    let text = std::str::from_utf8(&bytes).map_err(|_| failed("it is not UTF-8"))?;
+    let line = text.lines().next().unwrap_or_default();
+    if line.chars().count() < MIN_PASSPHRASE_CHARS {
+        return Err(failed(&format!("expected at least {MIN_PASSPHRASE_CHARS} characters")));
+    }
+    Ok(Zeroizing::new(line.to_owned()))
 }
 
 /// The bytes of a key file, as they are.

@@ -86,7 +86,7 @@ pub(in crate::engine) async fn start_with(
     let files = EngineFiles::of(config, &clock);
     let host = host.with_actuator(MEMORY, Box::new(files.seat()));
     let workspace = effects::open(config)?;
-    let host = effects::equip(host, workspace.as_ref());
+    let host = effects::equip(host, workspace.as_ref(), config);
     let memory = files.begin(config.memex.as_deref())?;
     let reader = store.reader().map_err(DaemonError::Record)?;
     let waiting = reader.open_sessions().map_err(DaemonError::Record)?;
@@ -122,6 +122,7 @@ pub(in crate::engine) async fn start_with(
         plans: ScheduleList::default(),
         spending,
         overlays,
+        secrets: config.secret_store(),
     };
     let hub = Arc::new(Hub {
         limits,

@@ -19,6 +19,7 @@ use bridle_loop::{
 use bridle_record::fault;
 
 use crate::access::principal::Principal;
+use crate::engine::home::secret_mask::PieceMask;
 use crate::engine::hub::Hub;
 use crate::engine::sessions::inbox_item::HOST;
 use crate::engine::sessions::inbox_item::InboxItem;
@@ -119,9 +120,10 @@ async fn draft(
     let host = hub.home.host();
     let (turn, lost) = (prompt.context.turn.0, hub.metrics().deltas_dropped.clone());
     let shells = Arc::clone(&session);
+    let mask = PieceMask::new(hub.home.secrets.redactor());
     let show = move |channel: ThoughtChannel, text: &str| {
         if channel == ThoughtChannel::Text {
-            let dropped = shells.lock().show_delta(turn, text);
+            let dropped = shells.lock().show_delta(turn, &mask.pass(text));
             lost.inc_by(dropped as u64);
         }
     };

@@ -8,6 +8,7 @@
 
 use crate::engine::home::Home;
 use bridle_host::{CrashOutcome, Host, ProposalPlace};
+use bridle_jail::{SecretRedactor, SecretStore};
 use bridle_loop::{
     ActuatorLocation, ActuatorRef, AnsweredBody, Effect, EffectId, Event, FinishBody, KeywordName,
     Order, Outcome, PrincipalTallies, RecordKind, ReflexAdvice, SayBody, Seq, SessionStart,
@@ -28,6 +29,7 @@ use crate::engine::error::{EngineError, EngineErrorCode};
 use crate::engine::home::guard::{GuardState, PolicyGuard};
 use crate::engine::home::principal_usage::{Act, PrincipalUsageSums};
 use crate::engine::home::schedules::ScheduleList;
+use crate::engine::home::secret_mask::mask_event;
 use crate::engine::home::unsaved_buffers::{BufferChange, BufferReport, holder};
 use crate::engine::sessions::inbound_message::{InboundMessage, MessageNewness};
 use crate::engine::sessions::inbox_item::{AnswerRoute, ApprovalAnswering, InboxItem};
@@ -94,6 +96,7 @@ pub(in crate::engine) struct BatchContext<'a> {
     pub(in crate::engine) guard: &'a PolicyGuard,
     pub(in crate::engine) sums: &'a PrincipalUsageSums,
     pub(in crate::engine) plans: &'a ScheduleList,
+    pub(in crate::engine) secrets: &'a SecretStore,
     /// The present, in milliseconds since 1970.
     pub(in crate::engine) at: i64,
 }
@@ -107,6 +110,7 @@ impl<'a> BatchContext<'a> {
             guard: &home.guard,
             sums: &home.sums,
             plans: &home.plans,
+            secrets: &home.secrets,
             at: home.now(),
         }
     }
@@ -119,6 +123,8 @@ pub(in crate::engine) struct AppendBatch<'a> {
     /// The policies that hold.
     present: Arc<GuardState>,
     at: i64,
+    /// Mask of the secrets of the home.
+    secrets: Arc<SecretRedactor>,
     /// The name of the session, for all its drafts.
     session: Arc<str>,
     pub(in crate::engine) append: RecordAppend,
@@ -141,6 +147,7 @@ impl<'a> AppendBatch<'a> {
             services,
             present: services.guard.present(),
             at: services.at,
+            secrets: services.secrets.redactor(),
             session,
             append: RecordAppend::default(),
             after: Vec::new(),
@@ -453,7 +460,8 @@ impl<'a> AppendBatch<'a> {
         let mut events = VecDeque::from([(event, cause, None)]);
         let mut principal = principal;
         let mut first = None;
-        while let Some((event, cause, question)) = events.pop_front() {
+        while let Some((mut event, cause, question)) = events.pop_front() {
+            mask_event(&mut event, &self.secrets);
             let held = self.count(&event);
             let at = self.record_event(&event, question.as_ref(), cause, principal);
             drop(question);

@@ -325,6 +325,7 @@ fn crashed(state: &Path, root: &Path, crash: Crash) {
         guard: &guard,
         sums: &sums,
         plans: &plans,
+        secrets: &config.secret_store(),
         at: now,
     };
     let mut batch = AppendBatch::new(&mut core, means);

@@ -206,6 +206,7 @@ fn crashed(directory: &std::path::Path, crash: Crash, text: &str) -> u64 {
         guard: &guard,
         sums: &sums,
         plans: &plans,
+        secrets: &DaemonConfig::default().secret_store(),
         at: now,
     };
     let mut batch = AppendBatch::new(&mut core, means);

@@ -301,8 +301,15 @@ fn crashed(config: &DaemonConfig, root: &Path, crash: Crash) {
     let (guard, actuators) = (PolicyGuard::start(config, |_| false), host.actuators());
     let (sums, plans) = (&PrincipalUsageSums::default(), &ScheduleList::default());
     let mut core = LoadedSession::unborn(SessionId::parse("work").expect("a name"));
-    let means =
-        BatchContext { host: &host, actuators: &actuators, guard: &guard, sums, plans, at: now };
+    let means = BatchContext {
+        host: &host,
+        actuators: &actuators,
+        guard: &guard,
+        sums,
+        plans,
+        secrets: &config.secret_store(),
+        at: now,
+    };
     let mut commit =
         |core: &mut LoadedSession, append: &mut bridle_record::RecordAppend, draft: usize| {
             core.complete(append);
