@@ -165,6 +165,14 @@ impl Host {
         thinker.think(prompt, io).await
     }
 
+    /// Whether a thought costs something.
+    pub fn is_paid(&self, prompt: &ThinkerPrompt) -> bool {
+        match &prompt.thinker {
+            None => self.thinker.is_paid(prompt),
+            Some(name) => self.thinkers.find(name).is_some_and(|thinker| thinker.is_paid(prompt)),
+        }
+    }
+
     /// The actuators that live here, with the descriptions of their actions.
     pub fn catalog(&self) -> Arc<HostCatalog> {
         self.registry.catalog()

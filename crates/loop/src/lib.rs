@@ -49,8 +49,10 @@ mod parked_turn;
 mod perceive;
 mod side_turn;
 mod step;
+mod stop;
 mod think;
 mod thought;
+mod turn_budget;
 
 mod plist_codec;
 mod value_size;
@@ -59,9 +61,10 @@ pub use act::MAX_SCHEDULES_PER_PRINCIPAL;
 pub use action::{
     ACTIONS as MEMORY_ACTIONS, Action, CONTEXT, CONTEXT_ACTIONS, ChangeCounts, ContextRead, EDITS,
     EditOperation, EffectFacts, ExecCommand, ExecRequest, FILE_ACTIONS, FileOperation, FileRequest,
-    HTTP_ACTIONS, InvalidAction, MAX_TOLD, MemoryEdit, OrgLocation, PREPARED, PlanningKeyword,
-    PreparedEdit, RiskLevel, STAGE_ACTIONS, ScheduleRequest, ScheduleTime, StageOperation,
-    StageRequest, TOOL, ToolCall, TouchedResource, UNDOS, UndoRequest, UndoTarget, WebRequest,
+    GoOnRequest, HTTP_ACTIONS, InvalidAction, LimitsRequest, MAX_TOLD, MemoryEdit, OrgLocation,
+    PREPARED, PlanningKeyword, PreparedEdit, RiskLevel, STAGE_ACTIONS, ScheduleRequest,
+    ScheduleTime, StageOperation, StageRequest, TOOL, ToolCall, TouchedResource, UNDOS,
+    UndoRequest, UndoTarget, WebRequest,
 };
 pub use action_spec::{
     ActionSpec, ActuatorSpec, ArgumentShape, ArgumentSpec, InvalidSpec, MAX_ACTION_SPECS,

@@ -151,6 +151,7 @@ impl StreamEventKind {
             RecordKind::Began
             | RecordKind::Registered
             | RecordKind::ConsultantsChanged
+            | RecordKind::Stop
             | RecordKind::Consulted
             | RecordKind::Drafted
             | RecordKind::PolicyInstalled

@@ -19,6 +19,7 @@ mod rig;
 mod rollback;
 mod schedules;
 mod spending;
+mod stops;
 mod stream;
 mod tools;
 mod untouched;
