@@ -3,6 +3,8 @@
 //! An action is read from a payload once, in `decide`; the guard and the actuator look at the same
 //! typed value. What an action touches is declared here, beside its arguments, and its risk
 //! follows from that: nobody proposes a risk.
+//!
+//! long: the actions are one list, and each question about them is a match over it.
 
 mod argument;
 mod context;
