@@ -136,6 +136,14 @@ const RULES: &[LayerRule] = &[
         outside: OutsideRule::Without(&["clap", "toml", "anyhow"]),
     },
     LayerRule {
+        // The jail carries out, the loop has decided; no record, no daemon.
+        name: "bridle-effects",
+        rooms: &["bridle-host", "bridle-jail", "bridle-loop", "bridle-sexp"],
+        test_rooms: &[],
+        // The host's futures need a runtime; nothing here makes one.
+        outside: OutsideRule::Without(&["axum", "clap", "toml", "anyhow"]),
+    },
+    LayerRule {
         // Sockets, keys and clocks for models; knows neither the wire nor the record.
         name: "bridle-inference",
         rooms: &["bridle-host", "bridle-loop", "bridle-models", "bridle-org", "bridle-sexp"],
@@ -152,6 +160,7 @@ const RULES: &[LayerRule] = &[
     LayerRule {
         name: "bridle-daemon",
         rooms: &[
+            "bridle-effects",
             "bridle-history",
             "bridle-host",
             "bridle-loop",

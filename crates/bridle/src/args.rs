@@ -1,10 +1,13 @@
 //! The command line. Every command with its flags and examples; the flags of settings come from
 //! the settings table.
+//!
+//! long: the commands stand in one list.
 
 pub(crate) mod acp;
 pub(crate) mod ask;
 pub(crate) mod chat;
 pub(crate) mod conform;
+pub(crate) mod effects;
 pub(crate) mod groups;
 pub(crate) mod guard;
 pub(crate) mod jail;
@@ -288,6 +291,27 @@ pub(crate) enum BridleCommand {
     /// Show how bridle parses an Org file, and check that it loses no byte
     #[command(subcommand)]
     Org(org::OrgCommand),
+    /// Show or choose the folder in which a session works
+    #[command(
+        after_help = "Files of the project are read without a question; changes wait on a stage until you say yes to their \
+        diff, once a turn. A folder inside a git work tree stands for the whole tree.\n\n\
+        Examples:\n  \
+        bridle project .\n  \
+        bridle project ~/src/app --session app\n  \
+        bridle project"
+    )]
+    Project(effects::ProjectArgs),
+    /// List the actuators of the daemon: everything that it can do
+    #[command(after_help = "Examples:\n  bridle actuators\n  bridle actuators --json")]
+    Actuators(effects::ActuatorsArgs),
+    /// Show what a commit changed in your files
+    #[command(
+        after_help = "The record is the one that `bridle effects` lists for the commit; `bridle undo` takes the same.\n\n\
+        Examples:\n  \
+        bridle diff 4711\n  \
+        bridle diff 4711 src/main.rs"
+    )]
+    Diff(effects::DiffArgs),
     /// Show what the sandbox for programs guarantees on this system, and what a command starts
     #[command(subcommand)]
     Sandbox(jail::Sandbox),
@@ -357,7 +381,7 @@ pub(crate) enum BridleCommand {
 pub(crate) const CONNECTION: &str = "Connection";
 
 /// Address of the daemon, and proof of who asks.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(crate) struct PeerArgs {
     /// Address of the daemon: HOST:PORT, unix:PATH or a path [default: $BRIDLE_ADDR, else the
     /// settings `unix`, then `tcp`]
@@ -373,7 +397,7 @@ pub(crate) struct PeerArgs {
 }
 
 /// Signatures on a connection.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(crate) struct PeerSealArgs {
     /// Sign frames with the key in this file: its bytes, unchanged
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = CONNECTION)]

@@ -1,14 +1,17 @@
 //! The commands, one file for each family; here are the dispatch and what they share.
 
 mod acp;
+mod actuators;
 mod agenda;
 mod approve;
 mod ask;
 mod capture;
 mod chat;
+mod commit_undo;
 mod config;
 mod confirm;
 mod conform;
+mod diff;
 mod grant;
 mod init;
 pub(crate) mod jail;
@@ -21,6 +24,7 @@ mod output;
 mod pages;
 mod pair;
 mod policy;
+mod project;
 mod recall;
 mod record;
 mod relay;
@@ -81,6 +85,9 @@ pub(crate) fn run(command: BridleCommand) -> Result<BridleExit, CommandFailure> 
         BridleCommand::Sexp(args) => text::sexp(&args),
         BridleCommand::Init(args) => init::run(args),
         BridleCommand::Org(verb) => org::run(&verb),
+        BridleCommand::Project(args) => project::run(args),
+        BridleCommand::Actuators(args) => actuators::run(args),
+        BridleCommand::Diff(args) => diff::run(args),
         BridleCommand::Sandbox(verb) => jail::run(&verb),
         BridleCommand::Lisp(args) => lisp::run(&args),
         BridleCommand::Skill(verb) => skill::run(&verb),

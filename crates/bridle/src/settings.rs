@@ -8,6 +8,7 @@ mod check;
 mod file;
 mod lift;
 mod table;
+mod toolchains;
 mod value;
 
 use std::fmt;

@@ -166,6 +166,21 @@ impl DrivenProgram {
         }
     }
 
+    /// The next line, or `None` if none comes within this time.
+    ///
+    /// # Errors
+    /// The program has ended.
+    pub fn hear_within(&mut self, wait: Duration) -> Result<Option<String>, CheckFinding> {
+        match self.lines.recv_timeout(wait) {
+            Ok(raw) => {
+                self.notes.borrow_mut().came(raw.as_bytes());
+                Ok(Some(raw))
+            }
+            Err(std::sync::mpsc::RecvTimeoutError::Timeout) => Ok(None),
+            Err(_) => Err(self.ended("it to go on")),
+        }
+    }
+
     /// Waits for a line with this word, and returns it.
     ///
     /// # Errors

@@ -12,9 +12,11 @@
 //! - [`report`]: the result for people, for programs and for build servers
 //! - [`oacp`]: the kit for daemons of the framed protocol
 //! - [`engine`]: the kit for engines of the OpenHarness Protocol
+//! - [`acp`]: the kit for agents of the Agent Client Protocol
 //! - [`driven`]: a program under test; [`shell`]: the kit for Shells of OpenHarness;
 //!   [`client`]: the kit for clients of the framed protocol
 
+pub mod acp;
 pub mod case;
 pub mod client;
 pub mod driven;

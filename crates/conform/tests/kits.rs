@@ -12,7 +12,7 @@ use std::time::Duration;
 use bridle_conform::driven::ProgramOptions;
 use bridle_conform::report::{CaseEnd, FailureBar};
 use bridle_conform::{
-    self as conform, ConformanceCase, KitKind, KitPeer, RunOptions, client, shell,
+    self as conform, ConformanceCase, KitKind, KitPeer, RunOptions, acp, client, shell,
 };
 
 /// An example of this crate. Cargo builds all of them with all tests, but not for one file of tests: then
@@ -122,6 +122,40 @@ fn a_client_without_a_fault_is_found_by_no_case() {
         .outcomes
         .iter()
         .filter(|it| !is_fine(&it.ended))
+        .map(conform::report::CaseOutcome::to_text)
+        .collect();
+    assert!(wrong.is_empty(), "{wrong}");
+}
+
+/// An agent of which the kit knows how to bring everything about, with a folder of its own.
+fn agent(program: ProgramOptions) -> acp::AgentUnderTest {
+    static MADE: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
+    let number = MADE.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+    let name = format!("agent-{}-{number}", std::process::id());
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+    std::fs::create_dir_all(&folder).unwrap();
+    let prompts = acp::AgentPrompts {
+        plain: "hello".to_owned(),
+        slow: Some("slow".to_owned()),
+        tool: Some("tool".to_owned()),
+    };
+    acp::AgentUnderTest::new(program, prompts, folder)
+}
+
+#[test]
+fn the_kit_for_agents_finds_every_planted_fault() {
+    hunt(acp::KIT, acp::cases, agent, &example("sloppy_agent"));
+}
+
+#[test]
+fn an_agent_without_a_fault_is_found_by_no_case() {
+    let command = vec![example("sloppy_agent")];
+    let mut peer = agent(ProgramOptions { command, timeout: Duration::from_secs(60) });
+    let cases = acp::cases();
+    let report = conform::run(acp::KIT, &cases, &mut peer, &RunOptions::default(), &mut |_| {});
+    let unoffered = report.outcomes.iter().filter(|it| it.ended != CaseEnd::Passed);
+    let wrong: String = unoffered
+        .filter(|it| !(it.id == "P-14" && matches!(it.ended, CaseEnd::Unoffered(_))))
         .map(conform::report::CaseOutcome::to_text)
         .collect();
     assert!(wrong.is_empty(), "{wrong}");

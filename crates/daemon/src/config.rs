@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+pub use bridle_effects::{EffectsSetup, HelperProgram};
 pub use bridle_host::ThinkerChoice;
 pub use bridle_wire::frame::UnknownUnitPolicy;
 
@@ -83,6 +84,8 @@ pub struct DaemonConfig {
     pub files: AttachmentLimits,
     /// Rules for fetching.
     pub fetch: FetchConfig,
+    /// Files and programs of the agent. Without a helper it has neither.
+    pub effects: EffectsSetup,
 }
 
 impl Default for DaemonConfig {
@@ -115,6 +118,7 @@ impl Default for DaemonConfig {
             engine: EngineLimits::default(),
             files: AttachmentLimits::default(),
             fetch: FetchConfig::default(),
+            effects: EffectsSetup::default(),
         }
     }
 }

@@ -60,6 +60,9 @@ pub enum DaemonError {
     /// The folder of the user's files, or their past, cannot be used.
     #[error("the memory cannot be opened")]
     Memory(#[source] bridle_memex::MemoryError),
+    /// Stages and commits of the agent cannot be opened.
+    #[error("files and programs of the agent cannot be opened")]
+    Effects(#[source] bridle_effects::EffectError),
     /// TCP beyond this machine without signatures.
     #[error(
         "`{addr}` can be reached from other machines and frames are not signed: \

@@ -32,11 +32,17 @@ pub trait Actuator: Send + Sync {
     }
 
     /// The payload to judge in the place of one that somebody proposes: with facts that the policies and
-    /// the answerer of a question need. `readers` can see them, whatever is decided, so nothing is
+    /// the answerer of a question need. The readers can see them, whatever is decided, so nothing is
     /// read that they may not see. `None` leaves the payload as it is. Blocks.
-    fn prepare(&self, payload: &Value, readers: Readership) -> Option<Value> {
-        let _ = (payload, readers);
+    fn prepare(&self, payload: &Value, around: ProposalPlace<'_>) -> Option<Value> {
+        let _ = (payload, around);
         None
+    }
+
+    /// Proposals at the end of a turn that changed its stage. Blocks.
+    fn advise_at_end(&self, session: &str, turn: u64) -> ReflexAdvice {
+        let _ = (session, turn);
+        ReflexAdvice::default()
     }
 
     /// Proposals after a failed turn, such as taking back what it changed. Blocks.
@@ -50,6 +56,15 @@ pub trait Actuator: Send + Sync {
         let _ = (order, record);
         CrashOutcome::Unknown
     }
+}
+
+/// Place of a proposal that nobody has judged yet.
+#[derive(Clone, Copy, Debug)]
+pub struct ProposalPlace<'p> {
+    /// Name of the session.
+    pub session: &'p str,
+    /// Readers of what is found out.
+    pub readers: Readership,
 }
 
 /// Readers of what is put into a payload before it is judged: it is recorded, and comes back with the stream of
@@ -104,6 +119,12 @@ impl ActuatorRegistry {
     /// Advice of the first actuator that proposes something after a failed turn.
     pub(crate) fn advise_after_failure(&self, session: &str, turn: u64) -> ReflexAdvice {
         let mut all = self.0.iter().map(|(_, act)| act.advise_after_failure(session, turn));
+        all.find(|advice| !advice.proposals.is_empty()).unwrap_or_default()
+    }
+
+    /// Advice of the first actuator that proposes something at the end of a turn.
+    pub(crate) fn advise_at_end(&self, session: &str, turn: u64) -> ReflexAdvice {
+        let mut all = self.0.iter().map(|(_, act)| act.advise_at_end(session, turn));
         all.find(|advice| !advice.proposals.is_empty()).unwrap_or_default()
     }
 

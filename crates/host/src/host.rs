@@ -15,7 +15,7 @@ use bridle_loop::{
 };
 use bridle_sexp::Value;
 
-use crate::actuator::{Actuator, ActuatorRegistry, CrashOutcome, Readership};
+use crate::actuator::{Actuator, ActuatorRegistry, CrashOutcome, ProposalPlace};
 use crate::builtin::BuiltinThinker;
 use crate::consultant::{self, ConsultReport, ConsultantRegistry, ConsultantTable};
 use crate::error::HostError;
@@ -124,8 +124,11 @@ impl Host {
     }
 
     /// Advice that needs no thought. Quick, except after a failed turn: then the files that it changed are
-    /// read.
+    /// read, and at the end of one that changed its stage.
     pub fn consult(&self, context: &SignalContext) -> ReflexAdvice {
+        if context.is_closing {
+            return self.registry.advise_at_end(context.session.as_str(), context.turn.0);
+        }
         if context.signal.kind == SignalKind::Failed {
             return self.advise_after_failure(context);
         }
@@ -175,23 +178,28 @@ impl Host {
     }
 
     /// The payload to judge in the place of one that is proposed to this target; `None` leaves it as it is.
-    /// Holds nothing that `readers` may not see. Blocks.
+    /// Holds nothing that its readers may not see. Blocks.
     pub fn prepare_payload(
         &self,
         target: &KeywordName,
         payload: &Value,
-        readers: Readership,
+        around: ProposalPlace<'_>,
     ) -> Option<Value> {
-        self.registry.find(target)?.prepare(payload, readers)
+        self.registry.find(target)?.prepare(payload, around)
+    }
+
+    /// Whether the actuator of this name looks at proposals before they are judged.
+    pub fn prepares_for(&self, target: &KeywordName) -> bool {
+        self.registry.find(target).is_some_and(Actuator::prepares)
     }
 
     /// Lets actuators find out what has to be known about proposals before they are judged. Blocks
     /// if one of them is for such an actuator.
-    pub fn prepare(&self, proposals: &mut [Proposal], readers: Readership) {
+    pub fn prepare(&self, proposals: &mut [Proposal], around: ProposalPlace<'_>) {
         for proposal in proposals {
             let target = proposal.target.as_ref();
             let prepared =
-                target.and_then(|target| self.prepare_payload(target, &proposal.payload, readers));
+                target.and_then(|target| self.prepare_payload(target, &proposal.payload, around));
             if let Some(prepared) = prepared {
                 proposal.payload = prepared;
             }

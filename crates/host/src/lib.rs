@@ -39,7 +39,7 @@ mod error;
 mod io;
 pub mod policy_load;
 
-pub use actuator::{Actuator, CrashOutcome, Readership};
+pub use actuator::{Actuator, CrashOutcome, ProposalPlace, Readership};
 pub use blocking::{BlockingCallError, BlockingPool};
 pub use cancel::CancelFlag;
 pub use consultant::{CONSULT_TIMEOUT, ConsultReport, Consultant, ConsultantTable};

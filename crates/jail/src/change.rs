@@ -17,8 +17,8 @@ use serde::{Deserialize, Serialize};
 pub use facts::ChangeFacts;
 pub use later::LaterRun;
 pub(crate) use overlay::is_opaque;
-pub use patch::TextDiff;
 pub(crate) use patch::{DiffSide, unified_or_summary};
+pub use patch::{TextDiff, diff_texts};
 
 use crate::error::JailError;
 use crate::layer::JailLayer;

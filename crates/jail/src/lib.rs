@@ -28,7 +28,7 @@ mod sealed;
 mod secret_scan;
 
 pub use change::{
-    ChangeFacts, ChangeKind, ChangeSet, FileChange, LaterRun, PathConflict, TextDiff,
+    ChangeFacts, ChangeKind, ChangeSet, FileChange, LaterRun, PathConflict, TextDiff, diff_texts,
 };
 pub use child::run_helper;
 pub use commit::{

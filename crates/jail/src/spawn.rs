@@ -271,6 +271,36 @@ impl JailedChild {
         let _ = (&self.cancel).write_all(b"c");
     }
 
+    /// Waits for the end and hands each piece on; asked at every piece and every `beat`, `goes_on` says
+    /// when to kill everything.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`JailedChild::wait`].
+    pub fn wait_showing(
+        self,
+        beat: Duration,
+        mut goes_on: impl FnMut() -> bool,
+        mut show: impl FnMut(OutputPiece),
+    ) -> Result<JailOutcome, JailError> {
+        use std::sync::mpsc::RecvTimeoutError;
+
+        loop {
+            match self.pieces.recv_timeout(beat) {
+                Ok(piece) => show(piece),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return self.wait(),
+            }
+            if !goes_on() {
+                self.cancel();
+                while let Ok(piece) = self.pieces.recv() {
+                    show(piece);
+                }
+                return self.wait();
+            }
+        }
+    }
+
     /// Waits for the end, throwing away output that nobody took.
     ///
     /// # Errors

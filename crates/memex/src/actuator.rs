@@ -25,7 +25,9 @@ use crate::{
     ChangeCause, ChangeOutcome as Known, FileChange, FilePath, MemoryError, MemoryPreview,
     MemoryStore, MergeConflict, NewSnapshot, VersionOrigin,
 };
-use bridle_host::{ActContext, ActIo, Actuator, CrashOutcome, HostFuture, Readership};
+use bridle_host::{
+    ActContext, ActIo, Actuator, CrashOutcome, HostFuture, ProposalPlace, Readership,
+};
 use bridle_loop::{Action, MEMORY_ACTIONS, Order, Outcome, PREPARED, ReflexAdvice, UndoTarget};
 use bridle_sexp::Value;
 
@@ -345,8 +347,8 @@ impl Actuator for EditorSlot {
         true
     }
 
-    fn prepare(&self, payload: &Value, readers: Readership) -> Option<Value> {
-        self.0.get()?.prepare(payload, readers)
+    fn prepare(&self, payload: &Value, around: ProposalPlace<'_>) -> Option<Value> {
+        self.0.get()?.prepare(payload, around)
     }
 
     fn advise_after_failure(&self, session: &str, turn: u64) -> ReflexAdvice {
@@ -378,8 +380,8 @@ impl Actuator for MemoryEditor {
         true
     }
 
-    fn prepare(&self, payload: &Value, readers: Readership) -> Option<Value> {
-        payload.pairs().is_some().then(|| self.prepared(payload, readers))
+    fn prepare(&self, payload: &Value, around: ProposalPlace<'_>) -> Option<Value> {
+        payload.pairs().is_some().then(|| self.prepared(payload, around.readers))
     }
 
     fn advise_after_failure(&self, session: &str, turn: u64) -> ReflexAdvice {

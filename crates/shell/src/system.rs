@@ -26,6 +26,10 @@ pub enum SystemRequest {
     InstallPolicy,
     /// A folder of Org files taken up, by its path.
     OpenMemex(String),
+    /// Request about projects, commits and actuators, by its payload.
+    Effects(Value),
+    /// Request about changes on a stage, or a commit, by its payload.
+    Stage(Value),
     /// The questions that wait for a yes.
     Approvals,
     /// State of one approval.
@@ -96,6 +100,7 @@ impl SystemRequest {
             | SystemRequest::Rollback { .. }
             | SystemRequest::Snapshot(_)
             | SystemRequest::Restore { .. } => "memory",
+            SystemRequest::Stage(_) => "stage",
             _ => "system",
         }
     }
@@ -133,7 +138,9 @@ impl SystemRequest {
             SystemRequest::Sessions => Value::plist([("action", Value::keyword("sessions"))]),
             SystemRequest::Schedules => Value::plist([("action", Value::keyword("schedules"))]),
             SystemRequest::Unschedule(name) => about("unschedule", "name", name),
-            SystemRequest::Edit(payload) => payload.clone(),
+            SystemRequest::Edit(payload)
+            | SystemRequest::Effects(payload)
+            | SystemRequest::Stage(payload) => payload.clone(),
             SystemRequest::Undo { record } => {
                 Value::plist([("action", Value::keyword("undo")), ("record", number(*record))])
             }

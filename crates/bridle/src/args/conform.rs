@@ -58,6 +58,36 @@ pub(crate) enum ConformCommand {
         --cursor {OACP_CURSOR} --key-file {OACP_KEY_FILE}"
     )]
     OacpClient(DrivenProgramArgs),
+    /// Test an agent of the Agent Client Protocol: a command that an editor would start
+    #[command(
+        after_help = "The kit acts as the editor: it starts the command for each case, speaks version 1 of the \
+        protocol on its standard input and output, and judges every line. What takes long or needs a permission \
+        is tested with prompts that you name; without them those cases count as not offered. The sessions \
+        are about a new folder, which is removed at the end.\n\n\
+        Examples:\n  \
+        bridle conform acp -- bridle acp\n  \
+        bridle conform acp --prompt 'say hello' --prompt-slow 'count to 500' -- codex-acp\n  \
+        bridle conform acp --prompt-tool 'create the file x' --only T -- my-agent --acp"
+    )]
+    Acp(ConformAcpArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ConformAcpArgs {
+    /// Prompt that is answered with a text
+    #[arg(long, value_name = "TEXT", default_value = "help")]
+    pub(crate) prompt: String,
+    /// Prompt that takes some seconds
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) prompt_slow: Option<String>,
+    /// Prompt that leads to a question for a permission, each time anew
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) prompt_tool: Option<String>,
+    /// Folder of the sessions, instead of a new one
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) folder: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) program: DrivenProgramArgs,
 }
 
 /// A program that a kit starts and drives.

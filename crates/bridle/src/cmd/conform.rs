@@ -1,5 +1,6 @@
 //! `bridle conform`: runs a kit against a peer and reports.
 
+mod acp;
 mod engine;
 mod forget;
 
@@ -29,6 +30,7 @@ pub(crate) fn run(verb: ConformCommand) -> Result<BridleExit, CommandFailure> {
         ConformCommand::Engine(args) => engine::run(args),
         ConformCommand::Shell(args) => run_shell(&args),
         ConformCommand::OacpClient(args) => run_client(&args),
+        ConformCommand::Acp(args) => acp::run(&args),
     }
 }
 

@@ -67,6 +67,9 @@ pub(crate) fn undo(args: args::UndoArgs) -> Result<BridleExit, CommandFailure> {
     let of = |given: &GivenFlags| change_behind(given, record);
     let given = GivenFlags::with_state(how.peer.file.clone(), how.state.clone());
     let record = of(&given)?;
+    if let Some(exit) = super::commit_undo::run(&how, record)? {
+        return Ok(exit);
+    }
     taking_back::run(how, |preview| preview.undo(record), &SystemRequest::Undo { record })
 }
 
@@ -362,7 +365,7 @@ fn shown(conflict: &MergeConflict) -> Vec<String> {
 }
 
 /// A diff for people: colored on a terminal, with nothing in it that a terminal would obey.
-fn colored(diff: &[u8]) -> String {
+pub(super) fn colored(diff: &[u8]) -> String {
     let text = String::from_utf8_lossy(diff);
     let style = super::style();
     if style.controls == bridle_shell::pretty::ControlStyle::Keep {

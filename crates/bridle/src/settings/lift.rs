@@ -67,6 +67,7 @@ impl ResolvedSettings {
             rollback: self.rollback(),
             heartbeat: self.span("heartbeat"),
             fetch: self.fetch(),
+            effects: super::toolchains::effects(self)?,
             engine: EngineLimits {
                 record_budgets: self.record_budgets()?,
                 ..EngineLimits::default()
@@ -178,13 +179,16 @@ impl ResolvedSettings {
         }
     }
 
+    /// Words of a setting, which stand with commas between them.
+    pub(super) fn words(&self, name: &str) -> Vec<String> {
+        let text = self.word(name).unwrap_or_default();
+        let words = text.split(',').map(str::trim).filter(|word| !word.is_empty());
+        words.map(str::to_owned).collect()
+    }
+
     /// Files of the Memex that are read, and what is private in them.
     pub(crate) fn memex_rules(&self) -> Result<MemexSettings, CommandFailure> {
-        let words = |name: &str| -> Vec<String> {
-            let text = self.word(name).unwrap_or_default();
-            let words = text.split(',').map(str::trim).filter(|word| !word.is_empty());
-            words.map(str::to_owned).collect()
-        };
+        let words = |name: &str| self.words(name);
         let private = words("memex-private");
         let rules = ReadRules {
             max_file: self.size("memex-max-file")? as u64,

@@ -2,6 +2,8 @@
 //! and `config init` all read it; nothing else knows a setting's name.
 //!
 //! Adding a setting is one row here and one line in `lift.rs`.
+//!
+//! long: the table stands in one piece.
 
 use super::value::SettingKind;
 
@@ -241,6 +243,33 @@ pub(crate) static TABLE: &[SettingRow] = &[
         kind: SettingKind::Path,
         default: SettingPreset::StateDir,
         doc: "State directory; one daemon at a time can use it",
+        group: SettingGroup::Main,
+    },
+    SettingRow {
+        name: "project",
+        env: &["BRIDLE_PROJECT"],
+        flag: Some("project"),
+        kind: SettingKind::Path,
+        default: SettingPreset::Unset,
+        doc: "Folder of sessions that were given none with `bridle project`; changes there wait for a yes",
+        group: SettingGroup::Main,
+    },
+    SettingRow {
+        name: "exec-read",
+        env: &["BRIDLE_EXEC_READ"],
+        flag: Some("exec-read"),
+        kind: SettingKind::Words,
+        default: SettingPreset::Unset,
+        doc: "More folders that programs in the jail may read, comma-separated; toolchains in your home are found",
+        group: SettingGroup::Main,
+    },
+    SettingRow {
+        name: "exec-env",
+        env: &["BRIDLE_EXEC_ENV"],
+        flag: Some("exec-env"),
+        kind: SettingKind::Words,
+        default: SettingPreset::Unset,
+        doc: "Variables of programs in the jail, NAME=VALUE, comma-separated; they have no others of yours",
         group: SettingGroup::Main,
     },
     SettingRow {

@@ -6,6 +6,7 @@
 mod cli_approve;
 mod cli_ask;
 mod cli_config;
+mod cli_effects;
 mod cli_forget;
 mod cli_frame;
 mod cli_grant;

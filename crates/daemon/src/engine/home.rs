@@ -2,6 +2,7 @@
 //!
 //! One daemon has one home today. Made by `start`; the hub and the tasks of sessions work with it.
 
+pub(in crate::engine) mod effects;
 pub(in crate::engine) mod engine_files;
 pub(in crate::engine) mod guard;
 pub(in crate::engine) mod memex_service;
@@ -23,6 +24,7 @@ use bridle_loop::{
 use bridle_record::NewRecord;
 use std::sync::Arc;
 
+use bridle_effects::Workspace;
 use bridle_host::Host;
 use bridle_loop::ActuatorRef;
 use bridle_memex::MemoryStore;
@@ -49,6 +51,8 @@ pub(crate) struct Home {
     pub(in crate::engine) actuators: Vec<ActuatorRef>,
     /// The Org files, if a folder is set.
     pub(in crate::engine) files: EngineFiles,
+    /// Files and programs of the agent, if it has any.
+    pub(in crate::engine) effects: Option<Workspace>,
     pub(in crate::engine) refusals: RefusalCounter,
     /// Policies that hold.
     pub(crate) guard: PolicyGuard,

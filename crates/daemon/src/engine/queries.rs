@@ -3,6 +3,7 @@
 //! In reading order:
 //! - `query`: lists, approvals, policies, the folder of the memory
 //! - `context_query`: questions with `:target :context`; `memory_query` and `buffer_query` answer them
+//! - `effects_query`: projects, commits, actuators, the jail
 //! - `grant_query`: grants offered, made, listed, taken back
 //! - `policy_install`: other policies while the daemon runs
 //! - `ongoing_message`: a message that is known by what it says
@@ -10,6 +11,7 @@
 
 pub(in crate::engine) mod buffer_query;
 pub(in crate::engine) mod context_query;
+pub(in crate::engine) mod effects_query;
 pub(in crate::engine) mod facts;
 pub(in crate::engine) mod grant_query;
 pub(in crate::engine) mod memex_choice;

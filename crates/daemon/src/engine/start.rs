@@ -19,6 +19,7 @@ use bridle_skill_host::SkillThinker;
 use crate::config::DaemonConfig;
 use crate::engine::clock::MonotonicClock;
 use crate::engine::home::Home;
+use crate::engine::home::effects;
 use crate::engine::home::engine_files::EngineFiles;
 use crate::engine::home::guard::PolicyGuard;
 use crate::engine::home::principal_usage::PrincipalUsageSums;
@@ -77,6 +78,8 @@ pub(crate) async fn start_hub(config: &DaemonConfig) -> Result<Arc<Hub>, DaemonE
     let clock = Arc::new(clock(&mut store, config)?);
     let files = EngineFiles::of(config, &clock);
     let host = host.with_actuator(MEMORY, Box::new(files.seat()));
+    let workspace = effects::open(config)?;
+    let host = effects::equip(host, workspace.as_ref());
     let memory = files.begin(config.memex.as_deref())?;
     let reader = store.reader().map_err(DaemonError::Record)?;
     let waiting = reader.open_sessions().map_err(DaemonError::Record)?;
@@ -105,6 +108,7 @@ pub(crate) async fn start_hub(config: &DaemonConfig) -> Result<Arc<Hub>, DaemonE
         actuators: host.actuators(),
         host: Arc::new(host),
         files,
+        effects: workspace,
         refusals: RefusalCounter::default(),
         guard,
         sums,
@@ -123,6 +127,7 @@ pub(crate) async fn start_hub(config: &DaemonConfig) -> Result<Arc<Hub>, DaemonE
     });
     facts.introduce(&hub);
     note(&hub, RecordKind::DaemonUp).await;
+    effects::note_recovered(&hub.home).await;
     policy_install::record_first_policies(&hub, DAEMON_PRINCIPAL).await;
     take_up(&hub, &waiting);
     hub.running.tasks.spawn(keep_time(Arc::clone(&hub), config.heartbeat));

@@ -9,7 +9,9 @@ pub(in crate::engine) mod admin;
 
 use std::sync::Arc;
 
-use bridle_host::{ActContext, ActIo, CancelFlag, ConsultReport, ThoughtChannel, ThoughtIo};
+use bridle_host::{
+    ActContext, ActIo, CancelFlag, ConsultReport, ProposalPlace, ThoughtChannel, ThoughtIo,
+};
 use bridle_loop::{
     ConsultFinding, ConsultQuestion, Draft, EffectId, KeywordName, Order, Outcome, ReflexAdvice,
     ThinkerFault, ThinkerPrompt, TurnId,
@@ -75,7 +77,8 @@ async fn advice(
         return advice;
     }
     let prepared = io.run_blocking(move || {
-        host.prepare(&mut advice.proposals, readers);
+        let around = ProposalPlace { session: session.id.as_str(), readers };
+        host.prepare(&mut advice.proposals, around);
         advice
     });
     // Unprepared, a proposal would be judged without what policies have to know.
@@ -128,7 +131,8 @@ async fn draft(
     }
     let readers = Principal::readership(&prompt.context.signal.from, &session.owner);
     let prepared = io.run_blocking(move || {
-        host.prepare(&mut draft.calls, readers);
+        let around = ProposalPlace { session: session.id.as_str(), readers };
+        host.prepare(&mut draft.calls, around);
         draft
     });
     prepared.await.map_err(|_| ThinkerFault {

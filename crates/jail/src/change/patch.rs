@@ -123,6 +123,17 @@ pub(crate) fn unified_or_summary(change: &FileChange, old: DiffSide, new: DiffSi
     }
 }
 
+/// Unified diff of two texts of one file, with its header; `None` is a side without the file.
+#[must_use]
+pub fn diff_texts(name: &Path, old: Option<&str>, new: Option<&str>) -> String {
+    let side = |prefix: &str, text: Option<&str>| match text {
+        None => "/dev/null".to_owned(),
+        Some(_) => format!("{prefix}/{}", name.display()),
+    };
+    let body = unified(old.unwrap_or_default(), new.unwrap_or_default());
+    format!("--- {}\n+++ {}\n{body}", side("a", old), side("b", new))
+}
+
 fn unified(old: &str, new: &str) -> String {
     let input = InternedInput::new(old, new);
     let mut diff = Diff::compute(Algorithm::Histogram, &input);

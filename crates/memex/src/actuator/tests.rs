@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use crate::OrgDefaults;
 use crate::{ChangeCause, ChangeOutcome, FilePath, MemoryOptions, MemoryStore, VersionOrigin};
-use bridle_host::{Actuator as _, Readership};
+use bridle_host::{Actuator as _, ProposalPlace, Readership};
 use bridle_loop::{Action, PREPARED};
 use bridle_sexp::{Value, read_one};
 use tempfile::TempDir;
@@ -24,6 +24,10 @@ const LEFT: &str = "* Keep\n* Last\n";
 
 /// How long something is waited for. Only a test that fails waits so long.
 const PATIENCE: Duration = Duration::from_secs(60);
+
+fn around(readers: Readership) -> ProposalPlace<'static> {
+    ProposalPlace { session: "work", readers }
+}
 
 struct Rig {
     _state: TempDir,
@@ -63,7 +67,7 @@ impl Rig {
 
     fn prepared(&self, payload: &str) -> Value {
         let payload = read_one(payload).unwrap().root().to_value();
-        self.editor.prepare(&payload, Readership::Owners).unwrap()
+        self.editor.prepare(&payload, around(Readership::Owners)).unwrap()
     }
 
     fn look(&self, payload: &str) -> Seen {
@@ -165,7 +169,7 @@ fn a_name_that_fits_no_heading_is_answered_with_the_nearest() {
     ] {
         assert_eq!(rig.refusal(&ask(spot)), expected);
         let payload = read_one(&ask(spot)).unwrap().root().to_value();
-        let told = rig.editor.prepare(&payload, Readership::Others).unwrap().to_string();
+        let told = rig.editor.prepare(&payload, around(Readership::Others)).unwrap().to_string();
         assert!(!told.contains("did you mean") && !told.contains("Garden"), "{told}");
     }
     rig.write("here.org", &"* Tools\n".repeat(20));
@@ -371,7 +375,7 @@ fn nothing_is_looked_at_for_others_than_owners() {
     let rig = Rig::new();
     let look = |payload: &str| {
         let payload = read_one(payload).unwrap().root().to_value();
-        rig.editor.prepare(&payload, Readership::Others).unwrap()
+        rig.editor.prepare(&payload, around(Readership::Others)).unwrap()
     };
     let there = look("(:action :set-state :path \"here.org\" :line 1 :state \"DONE\")");
     let missing = look("(:action :set-state :path \"gone.org\" :line 1 :state \"DONE\")");

@@ -39,6 +39,8 @@ fn defaults_are_those_of_the_daemon() {
         policy: PolicyChoice::IfThere("/x".into()),
         // The directory of settings depends on who runs this.
         protected: lifted.protected.clone(),
+        // So do toolchains; a daemon in a test runs no program.
+        effects: lifted.effects.clone(),
         ..DaemonConfig::default()
     };
     assert_eq!(format!("{lifted:?}"), format!("{daemon:?}"));

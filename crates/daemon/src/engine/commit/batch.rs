@@ -7,7 +7,7 @@
 //! long: the steps of one append stand together.
 
 use crate::engine::home::Home;
-use bridle_host::{CrashOutcome, Host};
+use bridle_host::{CrashOutcome, Host, ProposalPlace};
 use bridle_loop::{
     ActuatorLocation, ActuatorRef, AnsweredBody, Effect, EffectId, Event, FinishBody, KeywordName,
     Order, Outcome, PrincipalTallies, RecordKind, ReflexAdvice, SayBody, Seq, SessionStart,
@@ -251,7 +251,8 @@ impl<'a> AppendBatch<'a> {
         let mut advice = self.services.host.consult(context);
         let owner = self.core.state.owner().unwrap_or_default();
         let readers = Principal::readership(&context.signal.from, owner);
-        self.services.host.prepare(&mut advice.proposals, readers);
+        let around = ProposalPlace { session: &self.session, readers };
+        self.services.host.prepare(&mut advice.proposals, around);
         self.services.plans.inform(&self.core.state, self.at, &mut advice.proposals);
         advice
     }

@@ -316,7 +316,7 @@ impl SessionTask {
     /// Lets actuators find out what has to be known about requests before they are judged. It may
     /// read files, so it happens elsewhere; most work needs nothing of that.
     async fn prepared(&self, works: Vec<InboxItem>) -> Option<Vec<InboxItem>> {
-        match works.iter().any(InboxItem::wants_preparation) {
+        match works.iter().any(|work| work.wants_preparation(self.hub.home.host_ref())) {
             true => Box::pin(self.prepare(works)).await,
             false => Some(works),
         }
@@ -325,7 +325,7 @@ impl SessionTask {
     async fn prepare(&self, mut works: Vec<InboxItem>) -> Option<Vec<InboxItem>> {
         let (host, session) = (self.hub.home.host(), Arc::clone(&self.session));
         let prepared = tokio::task::spawn_blocking(move || {
-            works.iter_mut().for_each(|work| work.prepare(&host, &session.owner));
+            works.iter_mut().for_each(|work| work.prepare(&host, &session.id, &session.owner));
             works
         });
         let broke_off =

@@ -47,6 +47,8 @@ pub(crate) enum RefusedAttempt<'a> {
     Install,
     /// Making, seeing or taking back grants.
     Grant,
+    /// Choosing a project, or seeing what commits changed.
+    Effects,
     /// Choosing the folder of the memory.
     OpenMemex,
     /// Asking what memory holds, or what the daemon logs.
@@ -87,6 +89,7 @@ impl RefusedAttempt<'_> {
             | RefusedAttempt::Say(_)
             | RefusedAttempt::Install
             | RefusedAttempt::Grant
+            | RefusedAttempt::Effects
             | RefusedAttempt::OpenMemex
             | RefusedAttempt::Recall => EngineErrorCode::NotPermitted.into(),
         }
@@ -102,6 +105,7 @@ impl RefusedAttempt<'_> {
             RefusedAttempt::List => ("list", "session", Value::Nil),
             RefusedAttempt::Install => ("install-policy", "session", Value::Nil),
             RefusedAttempt::Grant => ("grant", "session", Value::Nil),
+            RefusedAttempt::Effects => ("effects", "session", Value::Nil),
             RefusedAttempt::OpenMemex => ("open-memex", "session", Value::Nil),
             RefusedAttempt::Recall => ("recall", "session", Value::Nil),
             RefusedAttempt::Say(kind) => ("say", "type", Value::keyword(kind_word(kind))),

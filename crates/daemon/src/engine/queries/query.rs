@@ -4,6 +4,7 @@
 //! leaves a record, in the session that asked it; a list leaves none.
 
 use crate::engine::queries::context_query::inform;
+use crate::engine::queries::effects_query::{self, EffectsQuery};
 use crate::engine::queries::facts;
 use crate::engine::queries::grant_query::{self, GrantQuery};
 use crate::engine::queries::memex_choice::open_memex;
@@ -71,6 +72,8 @@ pub(crate) enum DaemonQuery {
     Grant(GrantQuery),
     /// Take a folder of Org files up, by its path.
     OpenMemex(String),
+    /// Request about projects, commits and the jail.
+    Effects(EffectsQuery),
     /// Question about the context.
     Context(ContextQuery),
 }
@@ -112,6 +115,9 @@ impl DaemonQuery {
         let action = payload.get("action").filter(|_| target.as_str() == SYSTEM)?;
         if let Some(asked) = GrantQuery::of(action, payload) {
             return Some(asked.map(DaemonQuery::Grant));
+        }
+        if let Some(asked) = EffectsQuery::of(action, payload) {
+            return Some(asked.map(DaemonQuery::Effects));
         }
         let says = |name| action.is_keyword(name);
         if says("sessions") {
@@ -244,6 +250,10 @@ pub(crate) async fn ask_daemon(
         }
         DaemonQuery::Grant(_) if !who.is_owner() => Err(hub.forbid(&who, RefusedAttempt::Grant)),
         DaemonQuery::Grant(asked) => grant_query::answer(&hub, &who, asked, own).await,
+        DaemonQuery::Effects(_) if !who.is_owner() => {
+            Err(hub.forbid(&who, RefusedAttempt::Effects))
+        }
+        DaemonQuery::Effects(asked) => effects_query::answer(&hub, asked, own).await,
         DaemonQuery::OpenMemex(_) if !who.is_owner() => {
             Err(hub.forbid(&who, RefusedAttempt::OpenMemex))
         }

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use bridle_host::Host;
+use bridle_host::{Host, ProposalPlace};
 use bridle_loop::{
-    ApprovalAnswer, Draft, Outcome, ReflexAdvice, Seq, SessionStart, SignalKind, ThinkerFault,
-    TimerTick, WithdrawalReason,
+    ApprovalAnswer, Draft, Outcome, ReflexAdvice, Seq, SessionId, SessionStart, SignalKind,
+    ThinkerFault, TimerTick, WithdrawalReason,
 };
 use bridle_record::{ForgetRequest, ForgetResult, RecordNumber};
 use bridle_sexp::Value;
@@ -17,7 +17,6 @@ use crate::engine::sessions::inbound_message::InboundMessage;
 use crate::engine::sessions::live_session::ReplyWaiter;
 use crate::engine::sessions::loaded_session::body_hash;
 use crate::engine::stream::StreamEvent;
-use bridle_memex::MEMORY;
 
 /// Principal that reports how an act of the host ended.
 pub(in crate::engine) const HOST: &str = "host";
@@ -115,12 +114,12 @@ impl InboxItem {
     }
 
     /// Whether an actuator may have to find something out about it before it is judged.
-    pub(in crate::engine) fn wants_preparation(&self) -> bool {
+    pub(in crate::engine) fn wants_preparation(&self, host: &Host) -> bool {
         match self {
             InboxItem::Signal(inbound) => {
                 let target = inbound.signal.target.as_ref();
                 inbound.signal.kind == SignalKind::Request
-                    && target.is_some_and(|target| target.as_str() == MEMORY)
+                    && target.is_some_and(|target| host.prepares_for(target))
             }
             _ => false,
         }
@@ -128,12 +127,13 @@ impl InboxItem {
 
     /// Lets the actuator find that out, in a session of `owner`, as far as whoever reads that session may see
     /// it. Blocks.
-    pub(in crate::engine) fn prepare(&mut self, host: &Host, owner: &str) {
+    pub(in crate::engine) fn prepare(&mut self, host: &Host, session: &SessionId, owner: &str) {
         let InboxItem::Signal(inbound) = self else { return };
         let signal = &inbound.signal;
         let Some(target) = signal.target.as_ref() else { return };
         let readers = Principal::readership(&signal.from, owner);
-        if let Some(payload) = host.prepare_payload(target, &signal.payload, readers) {
+        let around = ProposalPlace { session: session.as_str(), readers };
+        if let Some(payload) = host.prepare_payload(target, &signal.payload, around) {
             // What comes again is recognized by what its sender said.
             inbound.body.get_or_insert_with(|| body_hash(&inbound.signal));
             inbound.signal.payload = payload;

@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use bridle_host::{ActContext, ActIo, Actuator as _, Host, Readership, ThinkerChoice};
+use bridle_host::{
+    ActContext, ActIo, Actuator as _, Host, ProposalPlace, Readership, ThinkerChoice,
+};
 use bridle_loop::{Effect, EffectId, Order, Outcome, Signal, TurnId};
 use bridle_memex::{MemoryOptions, MemoryStore};
 use bridle_record::{RecordFilter, RecordNumber, RecordReader, RecordStore};
@@ -303,7 +305,9 @@ fn crashed(state: &Path, root: &Path, crash: Crash) {
     );
     let host = Host::new(&ThinkerChoice::Builtin, Arc::new(HubFacts::default())).expect("a host");
     let mut asked = signal(RESTORE);
-    asked.payload = editor.prepare(&asked.payload, Readership::Owners).expect("looked at");
+    asked.payload = editor
+        .prepare(&asked.payload, ProposalPlace { session: "work", readers: Readership::Owners })
+        .expect("looked at");
     let host = host.with_actuator(MEMORY, Box::new(editor));
     let mut store =
         RecordStore::open(state, &bridle_record::StoreOptions::default()).expect("a store");

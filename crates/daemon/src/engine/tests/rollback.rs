@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use bridle_host::{ActContext, ActIo, Actuator as _, Host, Readership, ThinkerChoice};
+use bridle_host::{
+    ActContext, ActIo, Actuator as _, Host, ProposalPlace, Readership, ThinkerChoice,
+};
 use bridle_loop::{
     DEFAULT_POLICY, Draft, Effect, EffectId, KeywordName, Order, Outcome, Proposal, SessionId,
     SignalKind, ThinkerFault, TurnId,
@@ -268,7 +270,10 @@ fn crashed(config: &DaemonConfig, root: &Path, crash: Crash) {
     );
     let edit = read_one("(:action :set-state :path \"notes.org\" :id \"water\" :state \"DONE\")");
     let payload = editor
-        .prepare(&edit.expect("a form").root().to_value(), Readership::Owners)
+        .prepare(
+            &edit.expect("a form").root().to_value(),
+            ProposalPlace { session: "work", readers: Readership::Owners },
+        )
         .expect("looked at");
     let host = Host::new(&config.thinker, Arc::new(HubFacts::default())).expect("a host");
     let host = host.with_actuator(MEMORY, Box::new(editor));

@@ -1,0 +1,167 @@
+//! Runs looked at before they are judged: the folder made whole, programs and commands named, and why
+//! their names say too little.
+
+use std::path::Path;
+
+use bridle_jail::{
+    CommandRisk, JailPromise, ScriptCommand, ScriptReading, ScriptWord, read_argv, read_script,
+};
+use bridle_loop::{Action, EffectFacts, ExecCommand, ExecRequest, PREPARED};
+use bridle_sexp::Value;
+
+use super::interactive;
+use crate::key_files::names_key;
+use crate::payload::{with, with_facts, with_fault};
+use crate::place;
+use crate::workspace::{Workspace, key_files, text};
+
+/// The payload with its folder made whole and the facts put in.
+pub(super) fn prepared(workspace: &Workspace, payload: &Value, session: &str) -> Value {
+    let project = workspace.project_of(session);
+    let said = payload.get("cwd").and_then(Value::as_str);
+    let folder = match said {
+        Some(said) => place::absolute(said, project.as_deref()),
+        None => project.clone(),
+    };
+    let Some(folder) = folder.and_then(|folder| place::real_path(&folder)) else {
+        return with_fault(payload, NO_FOLDER);
+    };
+    let mut payload = with(payload, "cwd", Value::str(folder.to_string_lossy()));
+    if payload.get("argv").is_none()
+        && payload.get("action").is_some_and(|it| it.is_keyword("exec"))
+    {
+        payload = command_as_script(payload);
+    }
+    let bare = with(&payload, PREPARED, Value::Nil);
+    let Ok(Action::Exec(request)) = Action::from_payload(&bare) else { return payload };
+    let facts = match workspace.layer() {
+        Err(reason) => return with_fault(&payload, reason),
+        Ok(layer) => EffectFacts {
+            project: text(project.as_deref()),
+            layer: layer.to_string().into(),
+            ..EffectFacts::default()
+        },
+    };
+    let facts = find_out(workspace, &request, facts, project.as_deref(), &folder);
+    with_facts(&payload, &facts)
+}
+
+const NO_FOLDER: &str = "this session has no project, and no folder was named: say `:cwd`, or give the session a project \
+                         with `bridle project FOLDER`";
+
+/// A single text under `:command` is a script: what several shells send.
+fn command_as_script(payload: Value) -> Value {
+    match payload.get("command").and_then(Value::as_str) {
+        Some(text) if payload.get("script").is_none() => {
+            let text = Value::str(text);
+            with(&payload, "script", text)
+        }
+        _ => payload,
+    }
+}
+
+fn find_out(
+    workspace: &Workspace,
+    request: &ExecRequest,
+    mut facts: EffectFacts,
+    project: Option<&Path>,
+    folder: &Path,
+) -> EffectFacts {
+    let reading = match &request.command {
+        ExecCommand::Argv(argv) => {
+            let argv: Vec<String> = argv.iter().map(|word| word.to_string()).collect();
+            read_argv(&argv)
+        }
+        ExecCommand::Script(script) => read_script(script).unwrap_or_else(|_| {
+            facts.code.push("unread".into());
+            ScriptReading::default()
+        }),
+    };
+    describe(&reading, &mut facts);
+    facts.inside = project.is_some_and(|project| folder.starts_with(project));
+    facts.staged = facts.inside;
+    if workspace.is_protected(folder) {
+        facts.fault = Some("this folder is bridle's own: nothing runs there".into());
+    }
+    if !workspace.keeps(JailPromise::PathsKept)
+        && project.is_some_and(|project| names_path(&reading, project))
+    {
+        // It would find the files as they are and could not write them.
+        facts.inside = false;
+    }
+    facts.keys = words(&reading).any(names_key)
+        || (facts.inside && project.is_some_and(|project| key_files(project).1));
+    if !request.network.is_empty() && !workspace.keeps(JailPromise::HostsByName) {
+        let fault = "the layer of the jail in force knows no hosts by name, so none can be granted";
+        facts.fault = Some(fault.into());
+    }
+    let has_input = request.stdin.is_some() || reading.commands.len() > 1;
+    for command in &reading.commands {
+        let arguments: Vec<&str> =
+            command.argv.iter().skip(1).filter_map(ScriptWord::text).collect();
+        if let Some(program) = program(command)
+            && let Some(hint) = interactive::hint(program, &arguments, has_input)
+        {
+            facts.fault = Some(hint.into());
+        }
+    }
+    facts
+}
+
+fn program(command: &ScriptCommand) -> Option<&str> {
+    command.program.as_deref().or_else(|| command.argv.first()?.text())
+}
+
+/// Names programs and commands, and why these names say too little.
+fn describe(reading: &ScriptReading, facts: &mut EffectFacts) {
+    for command in &reading.commands {
+        if let Some(program) = program(command) {
+            let verb = command.argv.iter().skip(1).filter_map(ScriptWord::text);
+            let verb = verb.into_iter().find(|word| !word.starts_with('-'));
+            let named = verb.map_or(program.to_owned(), |verb| format!("{program} {verb}"));
+            add(&mut facts.programs, program);
+            add(&mut facts.commands, &named);
+        }
+        for risk in &command.risks {
+            add(&mut facts.code, code(risk));
+        }
+        if !command.is_plain() && command.risks.is_empty() {
+            add(&mut facts.code, "dynamic");
+        }
+    }
+    if !reading.dynamic.is_empty() {
+        add(&mut facts.code, "dynamic");
+    }
+}
+
+fn add(list: &mut Vec<Box<str>>, word: &str) {
+    if !list.iter().any(|known| &**known == word) {
+        list.push(word.into());
+    }
+}
+
+fn code(risk: &CommandRisk) -> &'static str {
+    match risk {
+        CommandRisk::DynamicProgram => "dynamic",
+        CommandRisk::Interpreter => "interpreter",
+        CommandRisk::RunsCommand(_) => "runs-command",
+        CommandRisk::RunsProjectCode => "project-code",
+        CommandRisk::Remote => "remote",
+        CommandRisk::GainsRights => "gains-rights",
+        CommandRisk::VariableRunsCode(_) => "variable",
+        CommandRisk::UnusualPath => "unusual-path",
+        CommandRisk::NotUnderstood => "unread",
+    }
+}
+
+/// All words that are known beforehand.
+fn words(reading: &ScriptReading) -> impl Iterator<Item = &str> {
+    let of_commands = reading.commands.iter().flat_map(|command| &command.argv);
+    of_commands.chain(&reading.written).chain(&reading.read).filter_map(ScriptWord::text)
+}
+
+/// Whether a word names the project by its own path.
+fn names_path(reading: &ScriptReading, project: &Path) -> bool {
+    let project = project.to_string_lossy();
+    words(reading).any(|word| word.contains(&*project))
+}
