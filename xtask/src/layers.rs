@@ -163,6 +163,7 @@ const RULES: &[LayerRule] = &[
             "bridle-effects",
             "bridle-history",
             "bridle-host",
+            "bridle-jail",
             "bridle-loop",
             "bridle-memex",
             "bridle-org",
@@ -230,6 +231,8 @@ const RULES: &[LayerRule] = &[
             "bridle-loop",
             // The commands of the memory, which need no daemon; tests write the records that the others read.
             "bridle-memex",
+            // What stands in the file of providers.
+            "bridle-models",
             "bridle-org",
             "bridle-record",
             "bridle-sexp",

@@ -5,9 +5,11 @@
 
 pub(crate) mod acp;
 pub(crate) mod ask;
+pub(crate) mod care;
 pub(crate) mod chat;
 pub(crate) mod conform;
 pub(crate) mod effects;
+pub(crate) mod forms;
 pub(crate) mod groups;
 pub(crate) mod guard;
 pub(crate) mod jail;
@@ -18,6 +20,7 @@ pub(crate) mod org;
 pub(crate) mod recall;
 pub(crate) mod record;
 pub(crate) mod schedules;
+pub(crate) mod secret;
 pub(crate) mod skill;
 pub(crate) mod token;
 
@@ -26,6 +29,11 @@ use std::time::Duration;
 
 use bridle_shell::DaemonAddress;
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
+
+pub(crate) use forms::{
+    CountArg, DialectArg, DirectionArg, FileVersionArg, FrameCommand, FramingArgs, SchemaArgs,
+    SexpArgs,
+};
 
 use crate::exit::BridleExit;
 use crate::settings::{ConfigFile, GivenFlags};
@@ -72,7 +80,7 @@ pub(crate) enum BridleCommand {
         SIGTERM or SIGINT stops it; a second one stops it at once.\n\n\
         Examples:\n  \
         bridle up\n  \
-        bridle up --tcp 127.0.0.1:0 --unix off --http off --state /tmp/b    a throw-away daemon\n  \
+        bridle up --tcp 127.0.0.1:0 --unix off --http off --state ./b    a throw-away daemon\n  \
         bridle up --thinker script:rules.script                  answer by the rules in a file\n  \
         bridle up --stdio --tcp off --unix off --http off                   as a child process\n  \
         bridle up --stdio-json --tcp off --unix off --http off              the same with JSON lines"
@@ -92,6 +100,42 @@ pub(crate) enum BridleCommand {
         bridle status --json"
     )]
     Status(notes::OverviewArgs),
+    /// Choose Org folder and policies, start the daemon, check everything
+    #[command(
+        after_help = "Asks two questions, or none with flags; runs `init`, `policy init` and `doctor --fix`, and shows each.\n\n\
+        Examples:\n  \
+        bridle setup\n  \
+        bridle setup --memex ~/org --policy built-in --yes"
+    )]
+    Setup(care::SetupArgs),
+    /// Check everything: settings, permissions, disk, record, daemon, policies, jail, memory, models
+    #[command(
+        after_help = "Each check ends as ok, warning, fault, skipped or repaired, with what to do. Exit 1 if there is a fault.\n\n\
+        Examples:\n  \
+        bridle doctor\n  \
+        bridle doctor --json\n  \
+        bridle doctor --fix                                        permissions, directories, a daemon that does not run"
+    )]
+    Doctor(care::DoctorArgs),
+    /// Copy record, memory versions and settings into a folder, while the daemon runs
+    #[command(
+        after_help = "Your Org files are not in it; back them up as you always do. Secrets stay sealed; without \
+        --with-keys nobody can open them with the backup alone, and tokens have to be made again. What was written is \
+        read again and checked.\n\n\
+        Examples:\n  \
+        bridle backup bridle-backup\n  \
+        bridle backup --with-keys --json bridle-backup-with-keys"
+    )]
+    Backup(care::BackupArgs),
+    /// Check a backup, or put it into an empty state directory
+    #[command(
+        after_help = "Every file is compared with its hash and the record with its hash chain first. Overwrites nothing. \
+        Needs a state directory that no daemon uses.\n\n\
+        Examples:\n  \
+        bridle restore --verify bridle-backup\n  \
+        bridle restore --state ./restored bridle-backup"
+    )]
+    Restore(care::RestoreArgs),
     /// Keep a note: a heading in the inbox of your Org folder
     #[command(
         after_help = "The first line is the title, the rest the text below it. The daemon writes it, so every note has a \
@@ -136,8 +180,8 @@ pub(crate) enum BridleCommand {
         after_help = "Connects to your own daemon over its Unix socket, as you. Prints messages on stdout as they arrive \
         and everything else on stderr. An action that needs approval is shown exactly on the terminal and waits \
         for your answer; without a terminal it is not carried out. Actions of unknown types are never carried out. \
-        Exit 1: the Engine answered with an error; 69: no connection; 75: timed out; 76: not an Engine; \
-        77: wrong credential.\n\n\
+        Exit 1: the Engine answered with an error, or an action failed; 69: no connection; 75: timed out; 76: not an \
+        Engine; 77: wrong credential, or an action was denied.\n\n\
         Examples:\n  \
         bridle ask --session desk what is open?\n  \
         git diff | bridle ask --engine https://engine.example.org --token-file token\n  \
@@ -254,6 +298,9 @@ pub(crate) enum BridleCommand {
     /// Create, list and revoke bearer tokens for programs that connect over HTTP
     #[command(subcommand)]
     Token(token::TokenCommand),
+    /// Keep secrets for programs and models: API keys, passwords; never shown again
+    #[command(subcommand)]
+    Secret(secret::SecretCommand),
     /// Pair a device: print a one-time code, valid for five minutes, for a token of its own
     #[command(
         after_help = "A terminal also shows a QR code of URL/v1/pair#CODE; elsewhere only the code is printed. \
@@ -368,6 +415,13 @@ pub(crate) enum BridleCommand {
         #[arg(value_enum)]
         shell: clap_complete::Shell,
     },
+    /// Print words for a completion script
+    #[command(name = "__complete", hide = true)]
+    CompleteWords {
+        /// Kind of the words
+        #[arg(value_enum)]
+        kind: CompletionKind,
+    },
     /// Print the manual page, or write one per command into a directory
     #[command(after_help = "Example:\n  bridle man ~/.local/share/man/man1")]
     Man {
@@ -375,6 +429,19 @@ pub(crate) enum BridleCommand {
         #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
         dir: Option<PathBuf>,
     },
+}
+
+/// Words that only an installation knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CompletionKind {
+    /// Names of sessions
+    Sessions,
+    /// Ids of open approvals
+    Approvals,
+    /// Models, with their providers
+    Models,
+    /// Names of secrets
+    Secrets,
 }
 
 /// Heading of the flags that say where the daemon is; they come last in every help text.
@@ -477,107 +544,6 @@ pub(crate) struct TapArgs {
     pub(crate) framing: FramingArgs,
 }
 
-#[derive(Debug, Args)]
-pub(crate) struct SexpArgs {
-    /// Print the canonical form
-    #[arg(long, group = "output")]
-    pub(crate) canonical: bool,
-    /// Print the lossless JSON mapping
-    #[arg(long, group = "output")]
-    pub(crate) json: bool,
-    /// Print the form indented
-    #[arg(long, group = "output")]
-    pub(crate) pretty: bool,
-    /// Dialect of string escapes in the input
-    #[arg(long, value_enum, default_value = "lisp", conflicts_with = "from_json")]
-    pub(crate) dialect: DialectArg,
-    /// Allow and skip comments
-    #[arg(long, conflicts_with = "from_json")]
-    pub(crate) comments: bool,
-    /// Read JSON and print it as a form
-    #[arg(long)]
-    pub(crate) from_json: bool,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum DialectArg {
-    /// Common Lisp, and the wire
-    Lisp,
-    /// Emacs Lisp
-    Emacs,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum FrameCommand {
-    /// Read forms and write one frame for each
-    #[command(
-        after_help = "Example:\n  echo '(:type :health-check)' | bridle frame encode | nc -q1 127.0.0.1 9105"
-    )]
-    Encode(FramingArgs),
-    /// Read frames and write each payload with a newline
-    #[command(
-        after_help = "On an invalid frame: exit 65 and `CODE at byte N: reason` on stderr, after the payloads before it."
-    )]
-    Decode(FramingArgs),
-}
-
-/// Options for reading or writing frames.
-#[derive(Debug, Args)]
-pub(crate) struct FramingArgs {
-    /// Signature version of the frames; unsigned without it
-    #[arg(long, value_name = "VERSION", requires = "key_file")]
-    pub(crate) hmac: Option<FileVersionArg>,
-    /// File with the key: its bytes, unchanged, of any length
-    #[arg(long, value_name = "FILE", requires = "hmac", value_hint = ValueHint::FilePath)]
-    pub(crate) key_file: Option<PathBuf>,
-    /// Unit of frame lengths [default: bytes when encoding, detected when decoding]
-    #[arg(long, value_enum)]
-    pub(crate) count: Option<CountArg>,
-}
-
-/// Version 2 binds a frame to its connection, so a file of frames knows only version 1.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum FileVersionArg {
-    /// A signature of the payload alone
-    V1,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum CountArg {
-    /// Bytes of UTF-8
-    Bytes,
-    /// Characters, as Lisp peers count them
-    Chars,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum SchemaArgs {
-    /// The messages of the OpenHarness Protocol
-    #[command(
-        after_help = "Without --direction the schema covers requests and responses. It describes valid messages to send; \
-        --lenient describes everything that is accepted, including nulls and unknown enum values.\n\n\
-        Examples:\n  \
-        bridle schema openharness > openharness.schema.json\n  \
-        bridle schema openharness --direction request"
-    )]
-    Openharness {
-        /// Only messages in this direction
-        #[arg(long, value_enum)]
-        direction: Option<DirectionArg>,
-        /// Describe everything that is accepted, not only what is valid to send
-        #[arg(long)]
-        lenient: bool,
-    },
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum DirectionArg {
-    /// From a shell to the engine
-    Request,
-    /// From the engine to a shell
-    Response,
-}
-
 /// Seconds above zero, with or without a fraction.
 fn seconds(text: &str) -> Result<Duration, String> {
     let seconds = text.parse::<f64>().ok().filter(|&seconds| seconds > 0.0);
@@ -600,14 +566,17 @@ pub(crate) enum ConfigCommand {
         Example:\n  bridle config show --tcp off")]
     Show(ConfigShowArgs),
     /// Print the path of the settings file
+    #[command(after_help = "Example:\n  bridle config path")]
     Path(ConfigFile),
     /// Check a settings file
+    #[command(after_help = "Examples:\n  bridle config check\n  bridle config check new.toml")]
     Check {
         /// File to check [default: the one that `bridle config path` prints]
         #[arg(value_hint = ValueHint::FilePath)]
         file: Option<PathBuf>,
     },
     /// Write an example file with every setting commented out; never overwrites
+    #[command(after_help = "Example:\n  bridle config init --config example.toml")]
     Init(ConfigFile),
 }
 

@@ -5,14 +5,18 @@ mod actuators;
 mod agenda;
 mod approve;
 mod ask;
+mod backup;
 mod capture;
 mod chat;
 mod commit_undo;
+mod completion;
 mod config;
 mod confirm;
 mod conform;
 mod diff;
+mod doctor;
 mod grant;
+mod hidden_input;
 mod init;
 pub(crate) mod jail;
 mod launch;
@@ -30,7 +34,9 @@ mod record;
 mod relay;
 mod schedules;
 mod search;
+mod secret;
 mod session;
+mod setup;
 mod skill;
 mod status;
 mod talk;
@@ -58,6 +64,10 @@ pub(crate) fn run(command: BridleCommand) -> Result<BridleExit, CommandFailure> 
         BridleCommand::Chat(args) => chat::run(args),
         BridleCommand::Relay(args) => relay::run(args),
         BridleCommand::Ask(args) => ask::run(args),
+        BridleCommand::Setup(args) => setup::run(args),
+        BridleCommand::Doctor(args) => doctor::run(args),
+        BridleCommand::Backup(args) => backup::backup(&args),
+        BridleCommand::Restore(args) => backup::restore(&args),
         BridleCommand::Capture(args) => capture::run(args),
         BridleCommand::Agenda(args) => agenda::run(args),
         BridleCommand::Search(args) => search::run(args),
@@ -80,6 +90,7 @@ pub(crate) fn run(command: BridleCommand) -> Result<BridleExit, CommandFailure> 
         BridleCommand::Deny(args) => approve::deny(args),
         BridleCommand::Grants(args) => grant::run(args),
         BridleCommand::Token(verb) => token::run(verb),
+        BridleCommand::Secret(verb) => secret::run(verb),
         BridleCommand::Pair(args) => pair::run(args),
         BridleCommand::Tap(args) => talk::tap(args),
         BridleCommand::Sexp(args) => text::sexp(&args),
@@ -96,7 +107,8 @@ pub(crate) fn run(command: BridleCommand) -> Result<BridleExit, CommandFailure> 
         BridleCommand::Frame(verb) => text::frame(verb),
         BridleCommand::Schema(verb) => pages::schema(&verb),
         BridleCommand::Config(verb) => config::run(verb),
-        BridleCommand::Completions { shell } => pages::completions(shell),
+        BridleCommand::Completions { shell } => completion::script(shell),
+        BridleCommand::CompleteWords { kind } => completion::words(kind),
         BridleCommand::Man { dir } => pages::man(dir.as_deref()),
     }
 }

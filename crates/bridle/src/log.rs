@@ -4,9 +4,11 @@
 //! the binary for a handful of fields.
 
 use std::fmt::{self, Write as _};
-use std::io::IsTerminal as _;
+use std::io::{self, IsTerminal as _, Write as _};
+use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use bridle_jail::{SecretRedactor, SecretStore};
 use tracing::field::{Field, Visit};
 use tracing::{Event, Level, Subscriber};
 use tracing_subscriber::filter::Targets;
@@ -25,17 +27,47 @@ pub(crate) enum LogFormat {
     Json,
 }
 
-/// Sends what the daemon notes to stderr from now on.
-pub(crate) fn start(filter: Targets, format: LogFormat) {
-    let layer = tracing_subscriber::fmt::layer().with_writer(std::io::stderr);
+/// Sends what the daemon notes to stderr from now on, with every secret masked. So is the message of a panic.
+pub(crate) fn start(filter: Targets, format: LogFormat, secrets: &Arc<SecretStore>) {
+    let store = Arc::clone(secrets);
+    let layer =
+        tracing_subscriber::fmt::layer().with_writer(move || MaskedStderr(store.redactor()));
     let registry = tracing_subscriber::registry().with(filter);
     match format {
         LogFormat::Json => registry.with(layer.event_format(JsonLines)).init(),
         LogFormat::Text => {
             let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-            let color = std::io::stderr().is_terminal() && !plain;
+            let color = io::stderr().is_terminal() && !plain;
             registry.with(layer.with_ansi(color)).init();
         }
+    }
+}
+
+/// Masks secrets in what a panic says, which is no log line.
+pub(crate) fn mask_panics(secrets: Arc<SecretStore>) {
+    std::panic::set_hook(Box::new(move |panic| {
+        let thread = std::thread::current();
+        let name = thread.name().unwrap_or("unnamed");
+        let trace = std::backtrace::Backtrace::capture();
+        let mut text = format!("thread `{name}` {panic}\n");
+        if trace.status() == std::backtrace::BacktraceStatus::Captured {
+            let _ = writeln!(text, "{trace}");
+        }
+        let _ = MaskedStderr(secrets.redactor()).write_all(text.as_bytes());
+    }));
+}
+
+/// Standard error without secrets. Each event is written in one piece.
+struct MaskedStderr(Arc<SecretRedactor>);
+
+impl io::Write for MaskedStderr {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        io::stderr().lock().write_all(&self.0.redact(bytes))?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        io::stderr().lock().flush()
     }
 }
 

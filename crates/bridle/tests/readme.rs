@@ -31,6 +31,12 @@ enum Proof {
 
 /// What is promised of the commands. Those that are not here must end well.
 const PROOFS: &[(&str, Proof)] = &[
+    ("bridle doctor", Proof::Says("handshake and health in")),
+    ("bridle backup bridle-backup", Proof::Says("hash chain intact")),
+    ("bridle restore --verify bridle-backup", Proof::Says("whole: ")),
+    ("bridle ask --plist help", Proof::Says("I am bridle")),
+    ("bridle setup --memex ~/org --policy built-in --yes", Proof::Says("CHECK")),
+    ("bridle secret list", Proof::Says("openai")),
     ("bridle health --detail", Proof::Says("healthy\n")),
     ("bridle ask --session work deploy the site", Proof::Says("Tell me what and where to")),
     ("bridle ask --session old hello", Proof::Says("I deploy things.")),

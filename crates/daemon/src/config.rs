@@ -18,6 +18,7 @@ use crate::access::web_origin::WebOrigin;
 use crate::error::DaemonError;
 pub use crate::error::MIN_SECRET_BYTES;
 use crate::fetch::FetchConfig;
+use bridle_jail::{SECRETS_KEY_FILE, SealKey, SecretStore};
 use bridle_memex::{MemexSettings, RollbackChoice};
 
 /// Smallest `max_frame` in bytes that still fits every frame a client must be able to send.
@@ -84,6 +85,8 @@ pub struct DaemonConfig {
     pub files: AttachmentLimits,
     /// Rules for fetching.
     pub fetch: FetchConfig,
+    /// Secrets, shared with whoever masks the log. `None`: the file of the state directory, with its key beside it.
+    pub secrets: Option<Arc<SecretStore>>,
     /// Files and programs of the agent. Without a helper it has neither.
     pub effects: EffectsSetup,
 }
@@ -118,6 +121,7 @@ impl Default for DaemonConfig {
             engine: EngineLimits::default(),
             files: AttachmentLimits::default(),
             fetch: FetchConfig::default(),
+            secrets: None,
             effects: EffectsSetup::default(),
         }
     }
@@ -127,6 +131,14 @@ impl DaemonConfig {
     /// Tells whether other machines may reach HTTP: encrypted, or because somebody said so.
     pub(crate) fn is_http_guarded(&self) -> bool {
         self.tls.is_some() || self.http_plain
+    }
+
+    /// The secrets of this daemon.
+    pub(crate) fn secret_store(&self) -> Arc<SecretStore> {
+        self.secrets.clone().unwrap_or_else(|| {
+            let key = SealKey::File(self.state.join(SECRETS_KEY_FILE));
+            Arc::new(SecretStore::new(&self.state, key))
+        })
     }
 
     /// Tells whether anybody could come in.
@@ -382,6 +394,45 @@ pub struct EngineLimits {
     pub approval: Duration,
     /// Bytes that principals may have recorded.
     pub record_budgets: RecordBudgets,
+    /// Budgets of turns. Hold for sessions that begin from now on.
+    pub turns: TurnBudgets,
+}
+
+/// Budgets of a turn. One that is reached is a question to the owner, if `asks` says so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TurnBudgets {
+    /// Rounds of outcomes that go back to the thinker.
+    pub rounds: u32,
+    /// Proposals that are carried out.
+    pub acts: u32,
+    /// Drafts in a row with a veto.
+    pub vetoes: u32,
+    /// Time, waiting for answers to questions not counted.
+    pub time: Duration,
+    /// Time of an act of the daemon; then it is told to stop.
+    pub act_time: Duration,
+    /// Tokens, as far as they are known; 0 is any number.
+    pub tokens: u64,
+    /// Price in millionths of a dollar, as far as it is known; 0 is any price.
+    pub microdollars: u64,
+    /// Whether a turn that reaches a budget asks to go on, rather than end.
+    pub asks: bool,
+}
+
+impl Default for TurnBudgets {
+    fn default() -> Self {
+        // An ordinary turn of a coding agent has 30 to 200 calls.
+        TurnBudgets {
+            rounds: 200,
+            acts: 1_000,
+            vetoes: 3,
+            time: Duration::from_secs(6 * 60 * 60),
+            act_time: Duration::from_secs(60 * 60),
+            tokens: 0,
+            microdollars: 0,
+            asks: true,
+        }
+    }
 }
 
 /// Bytes that principals may have recorded, each of its own; the owner of the daemon has no budget.
@@ -416,6 +467,7 @@ impl Default for EngineLimits {
             // Whoever is asked in the evening answers in the morning.
             approval: Duration::from_secs(24 * 60 * 60),
             record_budgets: RecordBudgets::default(),
+            turns: TurnBudgets::default(),
         }
     }
 }

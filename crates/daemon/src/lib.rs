@@ -38,6 +38,7 @@ mod metrics;
 mod numbered_names;
 mod oacp;
 mod run;
+mod self_checks;
 mod shared;
 mod state_folder;
 pub mod upkeep;

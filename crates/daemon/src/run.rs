@@ -20,6 +20,7 @@ use crate::lock::StateLock;
 use crate::oacp::connection::{OacpConnection, PeerOrigin, PeerStream};
 use crate::oacp::listen::{BoundListener, accept_loop};
 use crate::oacp::service::OacpService;
+use crate::self_checks::{SELF_CHECK_INTERVAL, check_once};
 use crate::shared::DaemonShared;
 
 /// Time beyond the grace for tasks to notice that it is over.
@@ -65,6 +66,9 @@ pub async fn run(
         Ok(hangup) => drop(shared.tasks.spawn(install_on(hangup, Arc::clone(&shared)))),
         Err(error) => tracing::warn!(%error, "SIGHUP is not watched for"),
     }
+    // Health answers say that the daemon was checked, so it is.
+    check_once(Arc::clone(&shared.checks), shared.config.clone()).await;
+    shared.tasks.spawn(check_again(Arc::clone(&shared)));
     ready(&open.bound);
     let only_stdio = accepting.is_empty();
     let stdio = match open.stdio.take() {
@@ -101,6 +105,17 @@ async fn install_on(mut hangup: tokio::signal::unix::Signal, shared: Arc<DaemonS
                 None => return,
             },
         }
+    }
+}
+
+/// Makes the daemon's own checks again and again, until it stops.
+async fn check_again(shared: Arc<DaemonShared>) {
+    loop {
+        tokio::select! {
+            () = shared.stop.cancelled() => return,
+            () = tokio::time::sleep(SELF_CHECK_INTERVAL) => {}
+        }
+        check_once(Arc::clone(&shared.checks), shared.config.clone()).await;
     }
 }
 

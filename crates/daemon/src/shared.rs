@@ -20,6 +20,7 @@ use crate::config::DaemonConfig;
 use crate::connection_slots::{ConnectionSlot, ConnectionSlots, PeerStanding};
 use crate::engine::Hub;
 use crate::metrics::DaemonMetrics;
+use crate::self_checks::SelfChecks;
 
 /// Bytes that connections of unknown peers hold together, besides a reserve for each.
 pub(crate) const MAX_STRANGER_IN_FLIGHT_BYTES: usize = 16 << 20;
@@ -51,6 +52,8 @@ pub(crate) struct DaemonShared {
     pub(crate) seats: Arc<ConnectionSlots>,
     /// Bytes held by connections of unknown peers.
     pub(crate) stranger_budget: Arc<ByteBudget>,
+    /// Checks of the daemon's own.
+    pub(crate) checks: Arc<SelfChecks>,
 }
 
 impl DaemonShared {
@@ -70,6 +73,7 @@ impl DaemonShared {
             own_uid: rustix::process::geteuid().as_raw(),
             started: Instant::now(),
             stranger_budget: Arc::new(ByteBudget::new(MAX_STRANGER_IN_FLIGHT_BYTES)),
+            checks: Arc::default(),
             config,
         })
     }

@@ -23,9 +23,11 @@ mod stage;
 mod tree;
 
 mod proxy;
+mod redact;
 mod script;
 mod sealed;
 mod secret_scan;
+mod secret_store;
 
 pub use change::{
     ChangeFacts, ChangeKind, ChangeSet, FileChange, LaterRun, PathConflict, TextDiff, diff_texts,
@@ -39,11 +41,13 @@ pub use error::JailError;
 pub use layer::{JailCapabilities, JailLayer, JailPromise, KernelFacts, PromiseState};
 pub use probe::HelperProgram;
 pub use proxy::{HostProxy, HostRefusal, HostRule, RefusalReason};
+pub use redact::{SecretRedactor, StreamRedactor};
 pub use script::{
     CommandRisk, ScriptCommand, ScriptError, ScriptReading, ScriptWord, read_argv, read_script,
 };
 pub use sealed::{SealKey, SealedSecrets, SecretError, SecretValue};
 pub use secret_scan::{SecretFinding, SecretKind, find_secrets};
+pub use secret_store::{SECRETS_FILE, SECRETS_KEY_FILE, SecretStore};
 pub use spawn::{Jail, JailEnd, JailOutcome, JailedChild, OutputPiece, OutputStream};
 pub use spec::{ChildStdin, JailCommand, JailSpec, NetworkGrant, ResourceLimits};
 pub use stage::{Stage, StageId, StageOptions, read_plain_file};

@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use zeroize::{Zeroize as _, Zeroizing};
 
 use crate::proxy::HostRule;
+use crate::redact::MIN_SECRET_BYTES;
 
 /// First bytes of the file: name and version of its form.
 const MAGIC: &[u8; 8] = b"bridle\0\x01";
@@ -31,6 +32,9 @@ const ARGON_PASSES: u32 = 3;
 const MAX_FILE_BYTES: u64 = 4 << 20;
 const MAX_SECRET_BYTES: usize = 64 << 10;
 const MAX_NAME_BYTES: usize = 64;
+
+/// Most secrets in the file.
+const MAX_SECRETS: usize = 1000;
 
 /// Fault of the sealed file.
 #[derive(Debug, thiserror::Error)]
@@ -223,10 +227,14 @@ impl SealedSecrets {
                 "a name has 1 to {MAX_NAME_BYTES} of `a-z A-Z 0-9 - _ .`"
             )));
         }
-        if value.0.is_empty() || value.0.len() > MAX_SECRET_BYTES {
+        if !(MIN_SECRET_BYTES..=MAX_SECRET_BYTES).contains(&value.0.len()) {
             return Err(SecretError::Invalid(format!(
-                "a secret has 1 to {MAX_SECRET_BYTES} bytes"
+                "a secret has {MIN_SECRET_BYTES} to {MAX_SECRET_BYTES} bytes, got {}",
+                value.0.len()
             )));
+        }
+        if !self.entries.contains_key(name) && self.entries.len() >= MAX_SECRETS {
+            return Err(SecretError::Invalid(format!("there are {MAX_SECRETS} secrets already")));
         }
         if hosts.is_empty() {
             return Err(SecretError::Invalid(
@@ -263,27 +271,9 @@ impl SealedSecrets {
         Ok(&entry.value)
     }
 
-    /// Replaces every secret in a text by its name; for output, logs and errors.
-    #[must_use]
-    pub fn redact(&self, text: &[u8]) -> Vec<u8> {
-        let mut secrets: Vec<(&[u8], &str)> =
-            self.entries.iter().map(|(name, it)| (it.value.reveal(), name.as_str())).collect();
-        secrets.sort_by_key(|(value, _)| std::cmp::Reverse(value.len()));
-        let mut out = Vec::with_capacity(text.len());
-        let mut rest = text;
-        while !rest.is_empty() {
-            match secrets.iter().find(|(value, _)| rest.starts_with(value)) {
-                Some((value, name)) => {
-                    out.extend_from_slice(format!("[secret {name}]").as_bytes());
-                    rest = &rest[value.len()..];
-                }
-                None => {
-                    out.push(rest[0]);
-                    rest = &rest[1..];
-                }
-            }
-        }
-        out
+    /// Names and secrets, for the redactor.
+    pub(crate) fn values(&self) -> impl Iterator<Item = (&str, &[u8])> {
+        self.entries.iter().map(|(name, entry)| (name.as_str(), entry.value.reveal()))
     }
 
     fn write(&self) -> Result<(), SecretError> {

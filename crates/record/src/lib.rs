@@ -14,6 +14,7 @@
 //! - [`verify`]: comparing the record with its chain
 //! - [`forget`]: destroying keys, so that the chain stays whole; [`compact`] gives the room back
 //! - [`mod@repair`]: the sound part of a damaged record, in a new file
+//! - [`backup`]: copies of all databases that belong together
 //! - [`file_shelf`]: files of shells, kept for a while, in a database of their own
 //! - [`fault`]: places where a test build may die
 //!
@@ -57,6 +58,7 @@ mod session_tail;
 mod varint;
 
 pub mod append;
+pub mod backup;
 pub mod cipher;
 pub mod compact;
 pub mod compacted_span;

@@ -29,6 +29,9 @@ pub(crate) struct AskArgs {
     /// Print everything the shell does as JSON, one object per line
     #[arg(long)]
     pub(crate) json: bool,
+    /// Print it as property lists
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) plist: bool,
     /// The Engine: http://HOST:PORT, https://HOST or unix:PATH [default: $BRIDLE_ENGINE, else your own
     /// daemon, on the socket that the settings name]
     #[arg(long, value_name = "URL", help_heading = CONNECTION)]
@@ -44,7 +47,7 @@ pub(crate) struct AskArgs {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = CONNECTION)]
     pub(crate) config: Option<PathBuf>,
     /// Take commands from stdin, one per line, as `bridle conform shell` sends them
-    #[arg(long, conflicts_with_all = ["words", "json", "timeout", "conversation"])]
+    #[arg(long, conflicts_with_all = ["words", "json", "plist", "timeout", "conversation"])]
     pub(crate) lines: bool,
     /// With --lines, talk the framed protocol to this daemon instead of an Engine, as `bridle
     /// conform oacp-client` does

@@ -7,7 +7,7 @@ use super::Cli;
 /// Commands by what people want, in the order of a first day.
 const GROUPS: [(&str, &[&str]); 9] = [
     ("Every day", &["capture", "agenda", "search", "status"]),
-    ("Start", &["up", "init", "health", "config"]),
+    ("Start", &["setup", "up", "init", "doctor", "health", "config"]),
     ("Talk", &["chat", "ask", "acp", "send", "tail", "relay"]),
     (
         "Control what bridle does",
@@ -29,9 +29,19 @@ const GROUPS: [(&str, &[&str]); 9] = [
     ("Teach it something", &["skill", "lisp"]),
     (
         "Sessions and the record",
-        &["sessions", "schedules", "log", "record", "replay", "fork", "forget"],
+        &[
+            "sessions",
+            "schedules",
+            "log",
+            "record",
+            "backup",
+            "restore",
+            "replay",
+            "fork",
+            "forget",
+        ],
     ),
-    ("Give others access", &["token", "pair"]),
+    ("Access and secrets", &["token", "pair", "secret"]),
     ("Write a client", &["conform", "tap", "sexp", "frame", "schema"]),
 ];
 
@@ -58,7 +68,8 @@ fn grouped(command: &Command) -> String {
         push_group(heading, members, &mut out);
     }
     let is_placed = |name: &str| GROUPS.iter().any(|(_, names)| names.contains(&name));
-    let others = command.get_subcommands().filter(|it| !is_placed(it.get_name()));
+    let others = command.get_subcommands();
+    let others = others.filter(|it| !it.is_hide_set() && !is_placed(it.get_name()));
     push_group(OTHERS, others, &mut out);
     out
 }
@@ -109,7 +120,9 @@ mod tests {
         let mut command = command();
         let help = command.render_help().to_string();
         // What `--help` says, `bridle help` says too.
-        for sub in command.get_subcommands().filter(|it| it.get_name() != "help") {
+        for sub in
+            command.get_subcommands().filter(|it| it.get_name() != "help" && !it.is_hide_set())
+        {
             let start = format!("  {} ", sub.get_name());
             let count = help.lines().filter(|line| line.starts_with(&start)).count();
             assert_eq!(count, 1, "{} {help}", sub.get_name());

@@ -58,6 +58,7 @@ pub(crate) enum MemoryCommand {
         peer: PeerArgs,
     },
     /// List snapshots
+    #[command(after_help = "Example:\n  bridle memory snapshots")]
     Snapshots {
         /// Print one JSON object per line
         #[arg(long)]
@@ -135,8 +136,14 @@ pub(crate) struct MemoryEditArgs {
 #[derive(Debug, Subcommand)]
 pub(crate) enum EditVerbArg {
     /// Set the title
+    #[command(
+        after_help = "Example:\n  bridle memory edit garden.org --outline 'Water the beds' title 'Water all beds'"
+    )]
     Title { text: String },
     /// Set or remove the state keyword; repeaters and the log are handled as in Org
+    #[command(
+        after_help = "Example:\n  bridle memory edit garden.org --outline 'Water the beds' state DONE --note 'It rained'"
+    )]
     State {
         keyword: Option<String>,
         /// Note for the log, if the file's settings ask for one
@@ -144,12 +151,24 @@ pub(crate) enum EditVerbArg {
         note: Option<String>,
     },
     /// Set or remove the priority: one letter or digit
+    #[command(
+        after_help = "Example:\n  bridle memory edit garden.org --outline 'Water the beds' priority A"
+    )]
     Priority { letter: Option<String> },
     /// Set the tags of the heading
+    #[command(
+        after_help = "Example:\n  bridle memory edit garden.org --outline 'Water the beds' tags garden weekly"
+    )]
     Tags { tags: Vec<String> },
     /// Set or remove a property
+    #[command(
+        after_help = "Example:\n  bridle memory edit garden.org --outline 'Water the beds' property EFFORT 0:15"
+    )]
     Property { key: String, value: Option<String> },
     /// Set or remove a planning date
+    #[command(
+        after_help = "Example:\n  bridle memory edit garden.org --outline 'Water the beds' plan scheduled '<2026-11-20 Fri>'"
+    )]
     Plan {
         /// Kind of date
         #[arg(value_parser = ["scheduled", "deadline", "closed"])]
@@ -158,12 +177,24 @@ pub(crate) enum EditVerbArg {
         stamp: Option<String>,
     },
     /// Insert text after the subtree, on the same level
+    #[command(
+        after_help = "Example:\n  bridle memory edit garden.org --outline 'Water the beds' insert '* Seeds'"
+    )]
     Insert { text: String },
     /// Append text at the end of the subtree, one level below, or at the end of the file
+    #[command(
+        after_help = "Example:\n  bridle memory edit garden.org --outline 'Water the beds' append '* Seeds'"
+    )]
     Append { text: String },
     /// Move the subtree above its previous sibling
+    #[command(
+        after_help = "Example:\n  bridle memory edit garden.org --outline 'Water the beds' up"
+    )]
     Up,
     /// Move the subtree below another heading, in this file or another
+    #[command(
+        after_help = "Example:\n  bridle memory edit garden.org --outline 'Water the beds' refile --to-file old.org"
+    )]
     Refile {
         /// Target file; without a heading, append to its end
         #[arg(long, value_name = "FILE")]
@@ -179,21 +210,34 @@ pub(crate) enum EditVerbArg {
         to_line: Option<u64>,
     },
     /// Add the tag ARCHIVE, or move the subtree to the end of an archive file
+    #[command(
+        after_help = "Example:\n  bridle memory edit garden.org --outline 'Water the beds' archive --into garden.org_archive"
+    )]
     Archive {
         /// Archive file; created if missing
         #[arg(long, value_name = "FILE")]
         into: Option<String>,
     },
     /// Delete the subtree
+    #[command(
+        after_help = "Example:\n  bridle memory edit garden.org --outline 'Water the beds' delete --dry-run"
+    )]
     Delete,
     /// Check or uncheck the box of the item on --line
+    #[command(after_help = "Example:\n  bridle memory edit garden.org --line 12 checkbox")]
     Checkbox,
     /// Start the clock
+    #[command(
+        after_help = "Example:\n  bridle memory edit garden.org --outline 'Water the beds' clock-in"
+    )]
     ClockIn {
         /// Time, such as '[2026-11-15 Sun 10:00]' [default: now, in UTC]
         at: Option<String>,
     },
     /// Stop the clock
+    #[command(
+        after_help = "Example:\n  bridle memory edit garden.org --outline 'Water the beds' clock-out '[2026-11-15 Sun 10:00]'"
+    )]
     ClockOut {
         /// Time, such as '[2026-11-15 Sun 10:00]' [default: now, in UTC]
         at: Option<String>,

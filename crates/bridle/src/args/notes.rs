@@ -1,7 +1,5 @@
 //! Arguments of the commands for every day: `bridle capture`, `agenda` and `search`.
 
-use std::path::PathBuf;
-
 use clap::{Args, ValueHint};
 
 use super::PeerArgs;
@@ -87,39 +85,6 @@ pub(crate) struct OverviewArgs {
     #[arg(long, short = 'w')]
     pub(crate) watch: bool,
     /// Print one JSON object; with --watch one per line
-    #[arg(long)]
-    pub(crate) json: bool,
-    #[command(flatten)]
-    pub(crate) peer: PeerArgs,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct SetupArgs {
-    /// Org folder; made if missing [default: the setting `memex`, else ~/org if it exists, else ~/memex]
-    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
-    pub(crate) folder: Option<PathBuf>,
-    /// Policies: `ask` before each change (built in), or `file` for a policy file of your own to edit
-    #[arg(long, value_name = "ask|file", value_parser = ["ask", "file"])]
-    pub(crate) policy: Option<String>,
-    /// Do not ask; take the flags and the defaults
-    #[arg(long)]
-    pub(crate) yes: bool,
-    /// Do not start a daemon
-    #[arg(long)]
-    pub(crate) no_start: bool,
-    /// Print one JSON object per step; needs --yes
-    #[arg(long, requires = "yes")]
-    pub(crate) json: bool,
-    #[command(flatten)]
-    pub(crate) peer: PeerArgs,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct DoctorArgs {
-    /// Repair what can be repaired without a loss: modes of files, stale sockets
-    #[arg(long)]
-    pub(crate) fix: bool,
-    /// Print one JSON object per check
     #[arg(long)]
     pub(crate) json: bool,
     #[command(flatten)]

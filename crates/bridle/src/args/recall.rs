@@ -48,8 +48,10 @@ pub(crate) enum RecallCommand {
     #[command(after_help = "Example:\n  bridle memory focus projects/roof.org --budget 2000")]
     Focus(FocusArgs),
     /// Print the text of a heading or file
+    #[command(after_help = "Example:\n  bridle memory get roof-1 --json")]
     Get(GetArgs),
     /// Show the state of the index: its contents, and files it could not read and why
+    #[command(after_help = "Examples:\n  bridle memory status\n  bridle memory status --json")]
     Status(StatusArgs),
 }
 

@@ -10,6 +10,7 @@ use bridle_shell::ask::{
 use bridle_shell::client::{ClientAuth, ClientOptions, DaemonTarget, TIMEOUT};
 use bridle_shell::openharness::http::{EngineUrl, HttpOptions, HttpTransport, TransportError};
 use bridle_shell::openharness::{TurnResult, UserIntent};
+use bridle_wire::openharness::feedback::DirectiveOutcome;
 use bridle_wire::seal::{KeyId, SigningKey};
 
 use super::approve::answered_elsewhere;
@@ -57,7 +58,11 @@ pub(crate) fn run(args: AskArgs) -> Result<BridleExit, CommandFailure> {
         timeout_ms: args.timeout.and_then(|timeout| u64::try_from(timeout.as_millis()).ok()),
         ..UserIntent::default()
     };
-    let output = if args.json { AskOutput::Json } else { AskOutput::Text };
+    let output = match (args.json, args.plist) {
+        (true, _) => AskOutput::Json,
+        (_, true) => AskOutput::Plist,
+        _ => AskOutput::Text,
+    };
     let order = AskRequest {
         place,
         options,
@@ -192,7 +197,7 @@ fn unusable(error: &TransportError) -> CommandFailure {
 
 fn ended(turn: TurnResult, authority: &str) -> Result<BridleExit, CommandFailure> {
     let Some(error) = turn.error else {
-        return if turn.late { Err(late(authority)) } else { Ok(BridleExit::Ok) };
+        return if turn.late { Err(late(authority)) } else { Ok(outcome_exit(&turn.outcomes)) };
     };
     if turn.late {
         return Err(late(authority));
@@ -213,6 +218,20 @@ fn ended(turn: TurnResult, authority: &str) -> Result<BridleExit, CommandFailure
         _ => CommandFailure::new(BridleExit::Answered, line)
             .hint("the log of that Engine may say more; for bridle: bridle log"),
     })
+}
+
+/// Exit code of what was carried out: the worst of all outcomes.
+fn outcome_exit(outcomes: &[DirectiveOutcome]) -> BridleExit {
+    let has = |outcome| outcomes.contains(&outcome);
+    if has(DirectiveOutcome::Failed) {
+        BridleExit::Answered
+    } else if has(DirectiveOutcome::Rejected) {
+        BridleExit::Permission
+    } else if has(DirectiveOutcome::Expired) {
+        BridleExit::Temporary
+    } else {
+        BridleExit::Ok
+    }
 }
 
 fn late(authority: &str) -> CommandFailure {

@@ -1,4 +1,4 @@
-//! `bridle completions`, `bridle man` and `bridle schema`: pages made from the command line and from the
+//! `bridle man` and `bridle schema`: pages made from the command line and from the
 //! types of messages.
 
 use std::io::{self, Write};
@@ -9,13 +9,6 @@ use clap::CommandFactory as _;
 
 use crate::args::{Cli, DirectionArg, SchemaArgs};
 use crate::exit::{BridleExit, CommandFailure};
-
-pub(crate) fn completions(shell: clap_complete::Shell) -> Result<BridleExit, CommandFailure> {
-    // The generator panics on a closed pipe, so it writes to memory first.
-    let mut script = Vec::new();
-    clap_complete::generate(shell, &mut Cli::command(), "bridle", &mut script);
-    print(&script)
-}
 
 pub(crate) fn man(dir: Option<&Path>) -> Result<BridleExit, CommandFailure> {
     let Some(dir) = dir else {

@@ -4,6 +4,7 @@
 //! daemon does is in `bridle-daemon`.
 
 use std::io::Write as _;
+use std::sync::Arc;
 
 use bridle_daemon::{BoundAddresses, DaemonError};
 use bridle_history::StoreError;
@@ -19,9 +20,12 @@ const ENDED_BY_SIGTERM: i32 = 143;
 
 pub(crate) fn run(given: &GivenFlags) -> Result<BridleExit, CommandFailure> {
     let settings = ResolvedSettings::resolve(given)?;
-    let config = settings.to_daemon()?;
+    let mut config = settings.to_daemon()?;
     let (filter, format) = settings.log();
-    log::start(filter, format);
+    let secrets = Arc::new(settings.secret_store()?);
+    log::start(filter, format, &secrets);
+    log::mask_panics(Arc::clone(&secrets));
+    config.secrets = Some(secrets);
     for name in settings::stray_variables() {
         tracing::warn!(%name, "unknown variable is ignored; `bridle config show` lists the known");
     }

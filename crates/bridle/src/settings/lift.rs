@@ -6,15 +6,19 @@ use std::path::{Path, PathBuf};
 
 use bridle_daemon::config::{
     DaemonConfig, DaemonLimits, EngineLimits, EventRate, HmacConfig, HmacKey, HttpRates,
-    MIN_SECRET_BYTES, MessageRates, PolicyChoice, RecordBudgets, ThinkerChoice, UnknownUnitPolicy,
+    MIN_SECRET_BYTES, MessageRates, PolicyChoice, RecordBudgets, ThinkerChoice, TurnBudgets,
+    UnknownUnitPolicy,
 };
 use bridle_daemon::fetch::FetchConfig;
 use bridle_daemon::tls::TlsConfig;
 use bridle_daemon::{DaemonError, WebOrigin};
+use bridle_jail::{SECRETS_KEY_FILE, SealKey, SecretStore};
 use bridle_memex::survey::{OrgDefaults, ReadRules};
 use bridle_memex::{MemexSettings, RollbackChoice};
 
 use tracing_subscriber::filter::Targets;
+
+use zeroize::Zeroizing;
 
 use super::{ResolvedSetting, ResolvedSettings, SettingValue, ValueOrigin, refused};
 use crate::exit::{BridleExit, CommandFailure};
@@ -70,12 +74,30 @@ impl ResolvedSettings {
             effects: super::toolchains::effects(self)?,
             engine: EngineLimits {
                 record_budgets: self.record_budgets()?,
+                turns: self.turn_budgets()?,
                 ..EngineLimits::default()
             },
             ..DaemonConfig::default()
         };
         self.check(&config)?;
         Ok(config)
+    }
+
+    /// The secrets of the state directory, and what opens them.
+    pub(crate) fn secret_store(&self) -> Result<SecretStore, CommandFailure> {
+        let state = self.state()?;
+        let (key, phrase) = (self.entry("secret-key-file"), self.entry("secret-passphrase-file"));
+        let key = match (&key.value, &phrase.value) {
+            (SettingValue::Path(_), SettingValue::Path(_)) => {
+                let what =
+                    format!("two keys for the secrets: {} and {}", key.origin, phrase.origin);
+                return Err(CommandFailure::new(BridleExit::Config, what).hint("keep one of them"));
+            }
+            (SettingValue::Path(path), _) => SealKey::File(path.clone()),
+            (_, SettingValue::Path(path)) => SealKey::Passphrase(passphrase(path, phrase)?),
+            _ => SealKey::File(state.join(SECRETS_KEY_FILE)),
+        };
+        Ok(SecretStore::new(&state, key))
     }
 
     /// The state directory.
@@ -134,6 +156,27 @@ impl ResolvedSettings {
             known: self.size_or_off("record-budget")?,
             anonymous: self.size_or_off("record-budget-anonymous")?,
             refill_per_minute: self.size("record-refill")? as u64,
+        })
+    }
+
+    fn turn_budgets(&self) -> Result<TurnBudgets, CommandFailure> {
+        let small =
+            |name: &str| self.size(name).map(|number| u32::try_from(number).unwrap_or(u32::MAX));
+        let time = |name: &str| self.span(name).unwrap_or_default();
+        // Off is any number.
+        let open = |name: &str| match self.entry(name).value {
+            SettingValue::Off => Ok(0),
+            _ => self.size(name).map(|number| number as u64),
+        };
+        Ok(TurnBudgets {
+            rounds: small("turn-rounds")?,
+            acts: small("turn-acts")?,
+            vetoes: small("turn-vetoes")?,
+            time: time("turn-time"),
+            act_time: time("act-time"),
+            tokens: open("turn-tokens")?,
+            microdollars: open("turn-cost")?,
+            asks: self.is_on("turn-asks"),
         })
     }
 
@@ -217,7 +260,15 @@ impl ResolvedSettings {
     /// Paths of settings and keys.
     fn protected(&self) -> Vec<PathBuf> {
         let folder = super::default_file().and_then(|file| Some(file.parent()?.to_path_buf()));
-        let files = ["fetch-ca", "hmac.key-file", "tls.cert", "tls.key", "tls.client-ca"];
+        let files = [
+            "fetch-ca",
+            "hmac.key-file",
+            "secret-key-file",
+            "secret-passphrase-file",
+            "tls.cert",
+            "tls.key",
+            "tls.client-ca",
+        ];
         let files = files.into_iter().filter_map(|name| self.path(name).map(Path::to_path_buf));
         folder.into_iter().chain(self.file.clone()).chain(files).collect()
     }
@@ -372,6 +423,31 @@ fn key_from_file(
         CommandFailure::because(BridleExit::Config, what, &error).hint(MAKE_A_KEY)
     })?;
     checked_key(id, secret, entry)
+}
+
+/// Shortest passphrase in characters: a guess costs half a second, and a few characters are few guesses.
+const MIN_PASSPHRASE_CHARS: usize = 8;
+
+/// The first line of a file that only its owner can read.
+fn passphrase(path: &Path, entry: &ResolvedSetting) -> Result<Zeroizing<String>, CommandFailure> {
+    let failed = |why: &str| {
+        let what =
+            format!("cannot use passphrase file `{}` ({}): {why}", path.display(), entry.origin);
+        CommandFailure::new(BridleExit::Config, what)
+            .hint("write the passphrase into a file of your own, and chmod 600 it")
+    };
+    let meta = std::fs::metadata(path).map_err(|error| failed(&error.to_string()))?;
+    if meta.mode() & 0o077 != 0 {
+        return Err(failed("others can read it"));
+    }
+    let bytes =
+        read_key_file(path).map(Zeroizing::new).map_err(|error| failed(&error.to_string()))?;
+    let text = std::str::from_utf8(&bytes).map_err(|_| failed("it is not UTF-8"))?;
+    let line = text.lines().next().unwrap_or_default();
+    if line.chars().count() < MIN_PASSPHRASE_CHARS {
+        return Err(failed(&format!("expected at least {MIN_PASSPHRASE_CHARS} characters")));
+    }
+    Ok(Zeroizing::new(line.to_owned()))
 }
 
 /// The bytes of a key file, as they are.

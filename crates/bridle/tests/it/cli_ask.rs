@@ -229,6 +229,21 @@ fn where_nobody_can_be_asked_nothing_is_allowed() {
 }
 
 #[test]
+fn actions_come_as_property_lists() {
+    let home = Home::new();
+    let socket = home.path("b.sock");
+    home.write(".config/bridle/config.toml", format!("unix = \"{socket}\"\n"));
+    let _daemon = home.up(&["--tcp", "off"]);
+    let done = home.pipe(&["ask", "--plist"], "help\n");
+    assert_eq!(done.code, 0, "{done:?}");
+    for line in done.stdout.lines() {
+        let form = bridle_sexp::read_one(line).unwrap();
+        assert!(form.root().pairs().is_some(), "{line}");
+    }
+    assert!(done.stdout.contains("I am bridle"), "{done:?}");
+}
+
+#[test]
 fn every_trouble_has_its_exit_code() {
     let place = Place::new(&[]);
     let code = |args: &[&str]| {

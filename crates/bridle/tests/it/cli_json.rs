@@ -112,6 +112,9 @@ pub(crate) fn scene() -> (Home, bridle_test_support::server_process::ServerProce
     assert_eq!(home.run(&edit).code, 0);
     assert_eq!(home.run(&["memory", "snapshot", "monday"]).code, 0);
     assert_eq!(home.run(&["policy", "init"]).code, 0);
+    let secret =
+        home.pipe(&["secret", "set", "key", "--host", "api.example.org"], "s3cr3t-value\n");
+    assert_eq!(secret.stdout, "kept key\n", "{secret:?}");
     let plan = "(:type :REQUEST :target :system :payload (:action :schedule :name \"tea\u{202e}\u{200b}\" \
                 :every 86400000 :payload (:sensor :tea)))";
     assert_eq!(home.run(&["send", "--session", "tidy", plan]).code, 0);
@@ -162,6 +165,10 @@ fn what_every_command_prints_is_as_the_schema_says() {
         ("policy-rehearse", &["policy", "rehearse", &policy]),
         ("token-create", &["token", "create", "--name", "a\u{202e}b"]),
         ("token-list", &["token", "list"]),
+        ("doctor", &["doctor"]),
+        ("backup", &["backup", "kept"]),
+        ("restore", &["restore", "--verify", "kept"]),
+        ("secret-list", &["secret", "list"]),
         ("pair", &["pair", "--url", "https://a.example"]),
         ("init", &["init", "--dry-run", &org]),
         ("org-check", &["org", "check", &file]),

@@ -1,5 +1,7 @@
 //! Help, completions and manual pages.
 
+use std::path::Path;
+
 use crate::harness::{Home, pipe};
 
 #[test]
@@ -47,6 +49,58 @@ fn completions_for_every_shell() {
     }
 }
 
+/// What a bash with the script offers for a line.
+fn offered(home: &Home, line: &str) -> Vec<String> {
+    let script = home.write("bridle.bash", pipe(&["completions", "bash"], "").stdout);
+    let program = Path::new(env!("CARGO_BIN_EXE_bridle")).parent().unwrap().to_str().unwrap();
+    let code = format!(
+        "PATH={program}:$PATH; source {script}; COMP_WORDS=({line} ''); \
+         COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1)); _bridle_dynamic bridle; printf '%s\\n' \"${{COMPREPLY[@]}}\""
+    );
+    let bridle = home.command(&["help"]);
+    let mut bash = std::process::Command::new("bash");
+    bash.args(["--norc", "-c", &code]);
+    for (name, value) in bridle.get_envs() {
+        match value {
+            Some(value) => bash.env(name, value),
+            None => bash.env_remove(name),
+        };
+    }
+    let out = bash.output().unwrap();
+    assert!(out.status.success(), "{out:?}");
+    String::from_utf8(out.stdout).unwrap().lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn completions_know_sessions_approvals_models_and_secrets() {
+    let home = Home::new();
+    let (socket, org) = (home.path("b.sock"), home.path("org"));
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/deploy.script");
+    home.write(
+        ".config/bridle/config.toml",
+        format!("unix = \"{socket}\"\nmemex = \"{org}\"\nthinker = \"script:{script}\"\n"),
+    );
+    home.write(
+        "org/models.org",
+        "* lab\n:PROPERTIES:\n:CODEC: openai-chat\n:ADDRESS: https://lab.example\n\
+         :PRIVACY: remote\n:END:\n** quick :cognition:\n",
+    );
+    home.pipe(&["secret", "set", "key", "--host", "b.example"], "s3cr3t-value\n");
+    let _daemon = home.up(&["--tcp", "off"]);
+    assert_eq!(home.run(&["ask", "--session", "old", "hi"]).code, 0);
+    assert_eq!(home.run(&["ask", "--session", "work", "clean up old"]).code, 0);
+    assert_eq!(offered(&home, "bridle tail --session"), ["work", "old"]);
+    assert_eq!(offered(&home, "bridle secret rm"), ["key"]);
+    let approvals = offered(&home, "bridle approve");
+    assert!(approvals.len() == 1 && approvals[0].starts_with("work-"), "{approvals:?}");
+    home.run(&["__complete", "models"]).prints("lab/quick\n");
+    assert!(offered(&home, "bridle").contains(&"doctor".to_owned()));
+    for (shell, words) in [("zsh", "_bridle_words approvals"), ("fish", "__complete secrets")] {
+        let script = pipe(&["completions", shell], "").stdout;
+        assert!(script.contains(words) && script.contains("__complete"), "{shell}");
+    }
+}
+
 #[test]
 fn manual_pages() {
     let page = pipe(&["man"], "");
@@ -56,7 +110,7 @@ fn manual_pages() {
     let dir = home.path("share/man1");
     home.run(&["man", &dir]).prints("");
     for page in ["bridle.1", "bridle-up.1", "bridle-frame-decode.1"] {
-        assert!(std::path::Path::new(&dir).join(page).exists(), "{page}");
+        assert!(Path::new(&dir).join(page).exists(), "{page}");
     }
     let file = home.write("file", "");
     assert_eq!(home.run(&["man", &file]).code, 73);

@@ -3,10 +3,13 @@
 // Helpers outside `#[test]` functions fail a test as well as any assertion.
 #![allow(clippy::unwrap_used)]
 
+mod attacks;
 mod cli_approve;
 mod cli_ask;
+mod cli_care;
 mod cli_config;
 mod cli_effects;
+mod cli_examples;
 mod cli_forget;
 mod cli_frame;
 mod cli_grant;
@@ -20,6 +23,7 @@ mod cli_pages;
 mod cli_policy;
 mod cli_replay;
 mod cli_schedules;
+mod cli_secret;
 mod cli_send;
 mod cli_sessions;
 mod cli_sexp;

@@ -43,6 +43,16 @@ pub enum PrivateFileError {
     },
 }
 
+/// Makes a folder of the state for this user alone, unless it is there; refuses another user's.
+///
+/// # Errors
+/// The folder cannot be made or looked at, or belongs to somebody else.
+pub fn create_private_folder(dir: &Path) -> Result<(), PrivateFileError> {
+    let failed = |source| PrivateFileError::Io { path: dir.to_owned(), source };
+    create_private(dir).map_err(failed)?;
+    check_owner(dir, &std::fs::metadata(dir).map_err(failed)?)
+}
+
 /// Identity of one version of a file: another file of the same name has another stamp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FileStamp {

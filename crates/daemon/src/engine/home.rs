@@ -11,9 +11,11 @@ pub(in crate::engine) mod readers;
 pub(in crate::engine) mod record_writer;
 pub(in crate::engine) mod refusals;
 pub(in crate::engine) mod schedules;
+pub(in crate::engine) mod secret_mask;
 pub(in crate::engine) mod skills;
 pub(in crate::engine) mod spending;
 pub(in crate::engine) mod unsaved_buffers;
+mod web;
 
 use crate::access::principal::Principal;
 use crate::engine::clock::MonotonicClock;
@@ -26,6 +28,7 @@ use std::sync::Arc;
 
 use bridle_effects::Workspace;
 use bridle_host::Host;
+use bridle_jail::SecretStore;
 use bridle_loop::ActuatorRef;
 use bridle_memex::MemoryStore;
 use bridle_record::{AppendNumbers, RecordAppend};
@@ -64,6 +67,8 @@ pub(crate) struct Home {
     pub(in crate::engine) spending: Arc<RecordBudgetUse>,
     /// Buffers that shells have not saved.
     pub(crate) overlays: Arc<UnsavedBuffers>,
+    /// Secrets by name and host, for whoever sends a request; masked in everything that is recorded or shown.
+    pub(crate) secrets: Arc<SecretStore>,
 }
 
 impl Home {

@@ -152,8 +152,13 @@ impl<'b> ReplyContext<'b> {
         tally: &'b mut ConnectionTally,
     ) -> ReplyContext<'b> {
         let traced = tracing::enabled!(target: WIRE, tracing::Level::TRACE);
-        let full = service.daemon.budget.full() || !service.daemon.hub.home.is_healthy();
-        let status = if full { HealthStatus::Degraded } else { HealthStatus::Healthy };
+        let daemon = &service.daemon;
+        let is_full = daemon.budget.full() || !daemon.hub.home.is_healthy();
+        let status = if is_full || daemon.checks.has_fault() {
+            HealthStatus::Degraded
+        } else {
+            HealthStatus::Healthy
+        };
         ReplyContext { service, out, tally, traced, status }
     }
 }

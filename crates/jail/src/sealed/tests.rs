@@ -19,7 +19,9 @@ fn check_key(key: &SealKey, wrong: &SealKey) {
     let path = folder.path().join("secrets");
     let mut secrets = SealedSecrets::open(&path, key).expect("an empty one");
     secrets.set("model", SecretValue::new(SECRET.to_vec()), hosts("api.example.org")).expect("set");
-    secrets.set("other", SecretValue::new(b"x".to_vec()), hosts("*.example.net")).expect("set");
+    secrets
+        .set("other", SecretValue::new(b"eight-by".to_vec()), hosts("*.example.net"))
+        .expect("set");
     secrets.remove("other").expect("removed");
     let sealed = fs::read(&path).expect("the file");
     assert!(!sealed.windows(5).any(|it| SECRET.starts_with(it) || b"model" == it));
@@ -39,7 +41,6 @@ fn check_key(key: &SealKey, wrong: &SealKey) {
         Err(SecretError::WrongHost { .. })
     ));
     assert!(matches!(again.for_host("none", "api.example.org", 443), Err(SecretError::Unknown(_))));
-    assert_eq!(again.redact(b"a s3cr3t-value b"), b"a [secret model] b");
     assert!(!format!("{again:?} {:?}", SecretValue::new(SECRET.to_vec())).contains("s3cr"));
     assert!(matches!(SealedSecrets::open(&path, wrong), Err(SecretError::NotOpened)));
     for place in [0, 8, 20, 30, 50, sealed.len() - 1] {
@@ -79,11 +80,12 @@ fn what_is_no_secret_is_refused() {
     let folder = tempfile::tempdir().expect("a folder");
     let key = SealKey::File(folder.path().join("key"));
     let mut secrets = SealedSecrets::open(&folder.path().join("s"), &key).expect("empty");
-    let value = || SecretValue::new(b"x".to_vec());
+    let value = || SecretValue::new(SECRET.to_vec());
     for (name, value, hosts) in [
         ("", value(), hosts("a.example")),
         ("a b", value(), hosts("a.example")),
         ("ok", SecretValue::new(Vec::new()), hosts("a.example")),
+        ("ok", SecretValue::new(b"7-bytes".to_vec()), hosts("a.example")),
         ("ok", value(), Vec::new()),
     ] {
         assert!(matches!(secrets.set(name, value, hosts), Err(SecretError::Invalid(_))), "{name}");

@@ -10,7 +10,7 @@ use super::{AnsweredElsewhere, AskConsole};
 use crate::openharness::action::QuestionChoice;
 use crate::openharness::text::{MAX_NOTICE, safe};
 use crate::openharness::{ShellAction, ShellInterface, UserQuestion};
-use crate::screen::{escape_hidden, neutral_block};
+use crate::screen::{OutputScreen, escape_hidden, neutral_block};
 
 /// Interval between two looks for an answer given elsewhere.
 const LOOK_AGAIN: Duration = Duration::from_millis(300);
@@ -22,6 +22,8 @@ pub enum AskOutput {
     Text,
     /// Every action as a JSON object, one a line.
     Json,
+    /// Every action as a property list, one a line, by the mapping of `bridle sexp --from-json`.
+    Plist,
 }
 
 /// Shows and asks.
@@ -75,16 +77,23 @@ impl TerminalConsole {
         let _ = writeln!(self.err, "{}", neutral_block(line));
     }
 
-    fn json(&mut self, action: &ShellAction) {
-        let line = escape_hidden(&action.to_json().to_text()) + "\n";
+    /// Writes an action for a program.
+    fn data(&mut self, action: &ShellAction) {
+        let text = action.to_json().to_text();
+        let line = match (self.output, bridle_sexp::json::from_json(&text)) {
+            (AskOutput::Plist, Ok(value)) => {
+                OutputScreen::of_stdout().data(&format!("{value}\n")).into_owned()
+            }
+            _ => escape_hidden(&text) + "\n",
+        };
         let _ = self.out.write_all(line.as_bytes()).and_then(|()| self.out.flush());
     }
 }
 
 impl ShellInterface for TerminalConsole {
     fn show(&mut self, action: &ShellAction) {
-        if self.output == AskOutput::Json {
-            return self.json(action);
+        if self.output != AskOutput::Text {
+            return self.data(action);
         }
         match action {
             ShellAction::Display { text, .. } => self.grow(text),
@@ -110,8 +119,8 @@ impl ShellInterface for TerminalConsole {
     }
 
     fn ask(&mut self, question: &UserQuestion, wait: Option<Duration>) -> Option<String> {
-        if self.output == AskOutput::Json {
-            self.json(&ShellAction::Ask(question.clone()));
+        if self.output != AskOutput::Text {
+            self.data(&ShellAction::Ask(question.clone()));
         }
         self.tell(&worded(question));
         let _ = write!(self.err, "{} ", prompt(question)).and_then(|()| self.err.flush());

@@ -109,8 +109,29 @@ pub struct HealthDetail {
     pub policy: Box<str>,
     /// Reason why the policy file is not used as it is.
     pub policy_fault: Option<Box<str>>,
+    /// Findings of the daemon's own checks, in the order to be written.
+    pub checks: Vec<HealthFinding>,
     /// Metrics in the OpenMetrics text format.
     pub metrics: Box<str>,
+}
+
+/// Finding of a check that the daemon made of itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HealthFinding {
+    /// Name of the check.
+    pub name: &'static str,
+    /// Whether it is as it should be.
+    pub is_well: bool,
+    /// Reason why it is not, where the asker may know it.
+    pub said: Box<str>,
+}
+
+impl HealthFinding {
+    fn to_value(&self) -> Value {
+        let ok = if self.is_well { Value::T } else { Value::Nil };
+        let said = (!self.said.is_empty()).then(|| ("said", Value::str(self.said.as_ref())));
+        Value::plist([("name", Value::keyword(self.name)), ("ok", ok)].into_iter().chain(said))
+    }
 }
 
 impl HealthResponse {
@@ -185,7 +206,9 @@ impl HealthDetail {
             ("policy", Value::str(self.policy.as_ref())),
         ];
         let fault = self.policy_fault.as_deref().map(|fault| ("policy-fault", Value::str(fault)));
+        let checks = self.checks.iter().map(HealthFinding::to_value);
+        let checks = (!self.checks.is_empty()).then(|| ("checks", Value::list(checks)));
         let metrics = ("metrics", Value::str(self.metrics.as_ref()));
-        Value::plist(head.into_iter().chain(fault).chain([metrics]))
+        Value::plist(head.into_iter().chain(fault).chain(checks).chain([metrics]))
     }
 }

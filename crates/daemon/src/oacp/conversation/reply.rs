@@ -3,7 +3,7 @@
 use bridle_loop::SessionAccess;
 use bridle_wire::OacpCode;
 use bridle_wire::frame::EncodeError;
-use bridle_wire::oacp::health::{HealthCheck, HealthDetail, HealthResponse};
+use bridle_wire::oacp::health::{HealthCheck, HealthDetail, HealthFinding, HealthResponse};
 use bridle_wire::oacp::{ErrorReply, MessageId, MessageType, OacpMessage, error_response};
 
 use super::canned_replies::SERVER;
@@ -12,6 +12,7 @@ use super::{Conversation, ReplyContext, WIRE};
 use crate::config::DaemonLimits;
 use crate::engine;
 use crate::oacp::service::OacpService;
+use crate::self_checks::SelfCheck;
 
 /// Reason for a message that nobody takes.
 const NOT_TAKEN: &str = "expected an event, a request, a log line, a hello or a health check; \
@@ -138,8 +139,20 @@ fn detail(service: &OacpService, is_owner: bool) -> HealthDetail {
             true => present.fault.clone(),
             false => present.fault.as_ref().map(|_| POLICY_FAULT_ELSEWHERE.into()),
         },
+        checks: checks(service, is_owner),
         metrics: service.daemon.metrics.text(open, in_flight).into(),
     }
+}
+
+/// Findings of the daemon's own checks; what is wrong is for the owner.
+fn checks(service: &OacpService, is_owner: bool) -> Vec<HealthFinding> {
+    let latest = service.daemon.checks.latest().into_iter();
+    let finding = |check: SelfCheck| HealthFinding {
+        name: check.name,
+        is_well: check.fault.is_none(),
+        said: check.fault.filter(|_| is_owner).unwrap_or_default(),
+    };
+    latest.map(finding).collect()
 }
 
 fn limits(limits: &DaemonLimits) -> Vec<(&'static str, u64)> {

@@ -5,7 +5,9 @@ use proptest::collection::vec;
 use proptest::prelude::{Just, Strategy, any, prop_assert_eq, prop_oneof, proptest};
 
 use super::super::action::{Complete, CreateSkill, Deliver, Eval, Notify, OacpAction, Scaffold};
-use super::super::health::{HealthCheck, HealthDetail, HealthResponse, HealthStatus};
+use super::super::health::{
+    HealthCheck, HealthDetail, HealthFinding, HealthResponse, HealthStatus,
+};
 use super::super::hello::{HelloAuth, HelloLimits, ShellRole};
 use super::super::reply::{ErrorReply, ReportedError};
 use super::super::sensor::{BufferUpdate, Focus, OacpSensor, Prompt, PromptName};
@@ -401,6 +403,10 @@ fn health_in_detail_adds_one_field() {
         store: "none",
         policy: "5eed".into(),
         policy_fault: Some("line 3: no heading".into()),
+        checks: vec![
+            HealthFinding { name: "disk", is_well: true, said: "".into() },
+            HealthFinding { name: "memory", is_well: false, said: "gone".into() },
+        ],
         metrics: "a 1\n".into(),
     };
     let mut out = String::new();
@@ -411,7 +417,8 @@ fn health_in_detail_adds_one_field() {
         "(:type :health-response :status :degraded :checked-p t :detail (:server \"bridle/0.1.0\" \
          :protocol \"0.3.0\" :uptime-seconds 5 :connections 2 :queues (:answers 0) \
          :limits (:connections 9) :store :none :policy \"5eed\" \
-         :policy-fault \"line 3: no heading\" :metrics \"a 1\n\"))"
+         :policy-fault \"line 3: no heading\" :checks ((:name :disk :ok t) \
+         (:name :memory :ok nil :said \"gone\")) :metrics \"a 1\n\"))"
     );
     assert_eq!(HealthResponse::status_of(&parsed(&out)), Some((HealthStatus::Degraded, true)));
 }
