@@ -14,14 +14,17 @@ use crate::console::{ProgramRun, VerbConsole, root};
 pub(crate) const HELP: &str = "\
 usage: cargo xtask acp [--schedules N] [--seed S]
 
-Has the client libraries of npm and PyPI drive `bridle acp` through whole conversations, then kills daemon and
-agent at random moments. Needs node, npm and python3; installs packages under target/acp.
+Has the client libraries of npm and PyPI drive `bridle acp` through whole conversations, has `bridle conform acp`
+look at an agent of the library of PyPI, then kills daemon and agent at random moments. Needs node, npm and python3; installs packages under target/acp.
 
   --schedules N  number of kills at random moments; 12 unless said
   --seed S       number that the moments come from; printed, so that a failure can be had again";
 
 /// Folder that describes the test equipment.
 const EQUIPMENT: &str = "peers/acp";
+
+/// Longest wait of the kit for anything, in seconds.
+const PATIENCE: &str = "20";
 
 /// Schedules of kills in a run of `ci`.
 const SCHEDULES: &str = "12";
@@ -42,6 +45,7 @@ pub(crate) fn run(arguments: &[String], console: &VerbConsole) -> Result<()> {
     let lines = [
         node("conversation.mjs", &[])?,
         python("conversation.py")?,
+        conforms(console)?,
         node("schedules.mjs", &[&[schedules], seed.as_slice()].concat())?,
     ];
     console.say(format!("acp: {}", lines.join("; ")));
@@ -57,6 +61,19 @@ fn node(script: &str, more: &[&str]) -> Result<String> {
 fn python(script: &str) -> Result<String> {
     let run = ProgramRun::new(folder().join("python/bin/python")).args([folder().join(script)]);
     last_line(run.args([daemon(), scratch(script)]))
+}
+
+/// Has the kit for agents look at one that is made of the library of PyPI, so that it is no kit for bridle alone.
+fn conforms(console: &VerbConsole) -> Result<String> {
+    let prompts = ["--prompt", "hello", "--prompt-slow", "slow", "--prompt-tool", "tool"];
+    ProgramRun::new(daemon())
+        .args(["conform", "acp", "--timeout", PATIENCE])
+        .args(prompts)
+        .args(["--"])
+        .args([folder().join("python/bin/python"), folder().join("echo_agent.py")])
+        .env("PYTHONDONTWRITEBYTECODE", "1")
+        .run(console)?;
+    Ok("an agent of the library of PyPI conforms".to_owned())
 }
 
 fn last_line(run: ProgramRun) -> Result<String> {

@@ -109,6 +109,11 @@ const PACKAGES: &[DebianPackage] = &[
         sign: PresenceSign::OneOf(&["chromium", "google-chrome", "chromium-browser"]),
     },
     DebianPackage {
+        name: "tmux",
+        why: "the terminal in which `bridle chat` is tested",
+        sign: PresenceSign::Program("tmux"),
+    },
+    DebianPackage {
         name: "netcat-openbsd",
         why: "the conversation of the README",
         sign: PresenceSign::Flag("nc", "-N"),

@@ -235,8 +235,11 @@ impl ChatDriver {
     ) -> Result<(), ChatError> {
         let until = Instant::now() + PAINT_PAUSE;
         for _ in 0..MAX_TAKEN {
+            if self.is_over {
+                break;
+            }
             let left = until.saturating_duration_since(Instant::now());
-            let next = match is_key || self.is_over {
+            let next = match is_key {
                 true => events.try_recv().ok(),
                 false => events.recv_timeout(left).ok(),
             };

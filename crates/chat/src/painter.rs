@@ -164,6 +164,7 @@ impl TerminalPainter {
 
     /// Removes the area and leaves the cursor where the next program may print.
     pub fn finish(&mut self, recorded: &[StyledLine], out: &mut String) {
+        self.painted.clear();
         self.paint(recorded, &LiveArea::default(), out);
     }
 

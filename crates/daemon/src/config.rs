@@ -394,6 +394,45 @@ pub struct EngineLimits {
     pub approval: Duration,
     /// Bytes that principals may have recorded.
     pub record_budgets: RecordBudgets,
+    /// Budgets of turns. Hold for sessions that begin from now on.
+    pub turns: TurnBudgets,
+}
+
+/// Budgets of a turn. One that is reached is a question to the owner, if `asks` says so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TurnBudgets {
+    /// Rounds of outcomes that go back to the thinker.
+    pub rounds: u32,
+    /// Proposals that are carried out.
+    pub acts: u32,
+    /// Drafts in a row with a veto.
+    pub vetoes: u32,
+    /// Time, waiting for answers to questions not counted.
+    pub time: Duration,
+    /// Time of an act of the daemon; then it is told to stop.
+    pub act_time: Duration,
+    /// Tokens, as far as they are known; 0 is any number.
+    pub tokens: u64,
+    /// Price in millionths of a dollar, as far as it is known; 0 is any price.
+    pub microdollars: u64,
+    /// Whether a turn that reaches a budget asks to go on, rather than end.
+    pub asks: bool,
+}
+
+impl Default for TurnBudgets {
+    fn default() -> Self {
+        // An ordinary turn of a coding agent has 30 to 200 calls.
+        TurnBudgets {
+            rounds: 200,
+            acts: 1_000,
+            vetoes: 3,
+            time: Duration::from_secs(6 * 60 * 60),
+            act_time: Duration::from_secs(60 * 60),
+            tokens: 0,
+            microdollars: 0,
+            asks: true,
+        }
+    }
 }
 
 /// Bytes that principals may have recorded, each of its own; the owner of the daemon has no budget.
@@ -428,6 +467,7 @@ impl Default for EngineLimits {
             // Whoever is asked in the evening answers in the morning.
             approval: Duration::from_secs(24 * 60 * 60),
             record_budgets: RecordBudgets::default(),
+            turns: TurnBudgets::default(),
         }
     }
 }

@@ -23,7 +23,7 @@ pub use hosts::{AllowedHosts, InvalidHostList};
 pub use net::{FetchNetwork, Later};
 pub use url::{FetchUrl, UrlScheme};
 
-pub(crate) use get::{AttachmentFetcher, FetchedFile};
+pub(crate) use get::{AttachmentFetcher, FetchedFile, WebAnswer, WebOrder};
 
 /// Hosts that may be fetched from, and the CA certificates to trust.
 #[derive(Clone, Debug, Default)]

@@ -21,6 +21,10 @@ const MAX_FOLDER_DEPTH: usize = 4;
 const KEPT_APART: [&str; 6] =
     ["tokens", "refresh", "pairings", "devices", "continuation.key", "secrets.key"];
 
+/// Folders whose contents are not state: copies of the user's files, with links, modes and owners of theirs.
+/// Only programs in the jail and the commit look into them, and follow no link.
+const NOT_STATE: [&str; 2] = ["effects/stages", "effects/scratch"];
+
 /// The mode bits that let others in.
 const OPEN_TO_OTHERS: u32 = 0o077;
 
@@ -121,8 +125,9 @@ fn secure_entry(path: &Path, meta: &Metadata, depth: usize) -> io::Result<()> {
         let opened = OpenOptions::new().read(true).custom_flags(no_follow()).open(path)?;
         opened.set_permissions(Permissions::from_mode(meta.mode() & 0o700))?;
     }
+    let is_state = !NOT_STATE.iter().any(|folder| path.ends_with(folder));
     match depth.checked_sub(1) {
-        Some(left) if kind.is_dir() => secure_entries(path, left),
+        Some(left) if kind.is_dir() && is_state => secure_entries(path, left),
         _ => Ok(()),
     }
 }
@@ -167,6 +172,21 @@ mod tests {
         for name in ["record.db", "record.db-wal", "inner/x"] {
             assert_eq!(mode(&state.join(name)), 0o600, "{name}");
         }
+    }
+
+    #[test]
+    fn copies_of_the_users_files_keep_their_links_and_modes() {
+        let dir = tempfile::tempdir().unwrap();
+        let stage = dir.path().join("effects/stages/0a");
+        fs::create_dir_all(&stage).unwrap();
+        fs::write(stage.join("run.sh"), "x").unwrap();
+        fs::set_permissions(stage.join("run.sh"), Permissions::from_mode(0o755)).unwrap();
+        symlink("run.sh", stage.join("link")).unwrap();
+        secure(dir.path()).unwrap();
+        assert_eq!(mode(&stage.join("run.sh")), 0o755);
+        assert_eq!(mode(&dir.path().join("effects/stages")), 0o700);
+        symlink("run.sh", dir.path().join("effects/link")).unwrap();
+        assert!(secure(dir.path()).is_err(), "a link beside them");
     }
 
     #[test]

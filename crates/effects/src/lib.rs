@@ -26,7 +26,7 @@ pub mod exec;
 pub mod file;
 pub mod stage;
 
-pub use bridle_jail::{HelperProgram, PromiseState, RecoveryVerdict};
+pub use bridle_jail::{HelperProgram, PromiseState, RecoveryVerdict, find_secrets};
 pub use error::EffectError;
 pub use exec::ExecActuator;
 pub use file::FileActuator;

@@ -158,6 +158,7 @@ impl DecisionSearch<'_> {
             RecordKind::Began
             | RecordKind::Registered
             | RecordKind::ConsultantsChanged
+            | RecordKind::Stop
             | RecordKind::PolicyInstalled
             | RecordKind::Counted
             | RecordKind::Tick

@@ -162,6 +162,14 @@ impl Host {
         thinker.think(prompt, io).await
     }
 
+    /// Whether a thought costs something.
+    pub fn is_paid(&self, prompt: &ThinkerPrompt) -> bool {
+        match &prompt.thinker {
+            None => self.thinker.is_paid(prompt),
+            Some(name) => self.thinkers.find(name).is_some_and(|thinker| thinker.is_paid(prompt)),
+        }
+    }
+
     /// The actuators that live here.
     pub fn actuators(&self) -> Vec<ActuatorRef> {
         self.registry.list()

@@ -31,6 +31,13 @@ pub trait Thinker: Send + Sync {
         io: &'a ThoughtIo,
     ) -> HostFuture<'a, Result<Draft, ThinkerFault>>;
 
+    /// Whether a thought costs something. Then its beginning is recorded before it is asked, and one that is
+    /// lost in a crash is told as such and not asked again.
+    fn is_paid(&self, prompt: &ThinkerPrompt) -> bool {
+        let _ = prompt;
+        false
+    }
+
     /// Whether it answers what a person writes. The daemon's own words need a slash then.
     fn answers_prose(&self) -> bool;
 }

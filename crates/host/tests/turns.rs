@@ -170,7 +170,10 @@ impl Session {
                 told.push(format!("{status} {}", text.and_then(Value::as_str).unwrap_or("-")));
                 None
             }
-            Effect::Decided(_) | Effect::Settled { .. } | Effect::Finish { .. } => None,
+            Effect::Decided(_)
+            | Effect::Settled { .. }
+            | Effect::Stop { .. }
+            | Effect::Finish { .. } => None,
         }
     }
 }

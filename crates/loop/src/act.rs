@@ -33,6 +33,7 @@ use crate::state::{
     OutcomeListener, OutcomeReturn, PendingAct, PlannedSchedule, RunningTurn, SessionState,
     StageClosing, TurnContinuation, TurnStage,
 };
+use crate::stop;
 use crate::think;
 use crate::thought::{self, CallEnd, CallSlot};
 use crate::value_size::weight;
@@ -150,6 +151,12 @@ pub(crate) fn carry_judged(
         }
         turn.rejected.push(rejection);
     }
+    if by == ProposalAuthor::Thinker
+        && turn.rejected.len() == before
+        && state.limits.vetoes_in_row > 0
+    {
+        turn.tries = 0;
+    }
     if turn.rejected.len() > before {
         turn.tries = turn.tries.saturating_add(1);
         // A reflex proposes the same again: without a thinker there is nobody to learn from a veto.
@@ -246,6 +253,9 @@ pub(crate) fn deadlines(state: &mut SessionState, out: &mut Effects) {
     let due: Vec<EffectId> =
         state.acts.iter().filter(|(_, pending)| is_due(pending)).map(|(id, _)| *id).collect();
     for id in due {
+        if stop::overdue(state, id, out) {
+            continue;
+        }
         let Some(outcome) = state.acts.get(&id).map(|pending| overdue(&pending.order)) else {
             continue;
         };
@@ -290,8 +300,8 @@ pub(crate) fn supersede(state: &mut SessionState, turn: &RunningTurn, out: &mut 
     finish(state, turn, TurnEnd::Superseded, Some(superseded()), out);
 }
 
-/// Ends a turn early, with an error. Acts that were sent out go on; their outcome is recorded when
-/// it comes.
+/// Ends a turn early, with an error. Acts of the daemon are told to stop, those of shells go on; their
+/// outcome is recorded when it comes.
 pub(crate) fn give_up(
     state: &mut SessionState,
     turn: &RunningTurn,
@@ -299,7 +309,8 @@ pub(crate) fn give_up(
     why: &str,
     out: &mut Effects,
 ) {
-    let payload = answer::with_parts(error(code, why), turn).done();
+    let stopped = stop::acts_of(state, turn, out);
+    let payload = answer::with_parts(error(code, why), turn).put_list("stopping", stopped).done();
     finish(state, turn, answer::reason(code), Some(payload), out);
 }
 
@@ -401,6 +412,9 @@ pub(crate) fn perform(
         }
         return;
     }
+    if matches!(job.order.action(), Action::GoOn(request) if request.turn == turn.id.0) {
+        return turn.budget.extend();
+    }
     let Some(outcome) = perform_here(state, &job.order) else {
         return send(state, turn.id, &turn.signal.from, job, out);
     };
@@ -469,6 +483,12 @@ fn perform_here(state: &mut SessionState, order: &Order) -> Option<Outcome> {
     Some(match order.action() {
         Action::Message { text } if said(order).is_some() => told(text),
         Action::Schedule(schedule) => plan(state, schedule),
+        Action::SetLimits(request) => {
+            request.apply(&mut state.limits);
+            state.front.reset();
+            Outcome::Done(Value::plist([("limits", state.limits.to_value())]))
+        }
+        Action::GoOn(_) => Outcome::Failed("that turn is over".into()),
         Action::Unschedule { name } => match state.schedules.remove(name) {
             Some(_) => Outcome::Done(Value::plist([("name", Value::from(&**name))])),
             None => Outcome::Failed(format!("no schedule `{name}`").into()),
@@ -497,9 +517,11 @@ fn send(
     let DispatchedOrder { by, order, back, tell, also } = job;
     let id = state.take_effect();
     let seq = state.take_seq();
-    let deadline = state.now.after(state.limits.request_deadline_ms);
+    let deadline = state.now.after(stop::time_of(&order, &state.limits));
     let (asker, kept) = (asker.clone(), order.clone());
-    let pending = PendingAct { turn, seq, by, asker, order: kept, deadline, back, tell, also };
+    let is_stopping = false;
+    let pending =
+        PendingAct { turn, seq, by, asker, order: kept, deadline, back, tell, also, is_stopping };
     state.acts.insert(id, pending);
     out.push(Effect::Act { id, seq, turn, order, deadline });
 }

@@ -9,6 +9,7 @@ mod effect_facts;
 mod exec;
 mod file;
 mod http;
+mod limits;
 mod memory;
 mod stage;
 
@@ -19,6 +20,7 @@ pub use self::effect_facts::{ChangeCounts, EffectFacts, MAX_TOLD};
 pub use self::exec::{ExecCommand, ExecRequest};
 pub use self::file::{FILE_ACTIONS, FileOperation, FileRequest};
 pub use self::http::{HTTP_ACTIONS, WebRequest};
+pub use self::limits::{GoOnRequest, LimitsRequest};
 pub use self::memory::{
     ACTIONS, EDITS, EditOperation, MemoryEdit, OrgLocation, PREPARED, PlanningKeyword,
     PreparedEdit, UNDOS, UndoRequest, UndoTarget,
@@ -75,6 +77,10 @@ pub enum Action {
         /// Its name.
         name: Box<str>,
     },
+    /// Change limits of this session.
+    SetLimits(LimitsRequest),
+    /// Go on with a turn that reached a budget.
+    GoOn(GoOnRequest),
     /// Destroy what a session or a record holds.
     Forget {
         /// The session, or the number of the record.
@@ -164,6 +170,8 @@ pub enum TouchedResource {
     Record,
     /// Schedules of this session.
     Plans,
+    /// Budgets of this session.
+    Budgets,
     /// A counter of the test equipment.
     Counter,
     /// A session of its own.
@@ -244,6 +252,8 @@ impl Action {
             },
             "schedule" => Self::Schedule(ScheduleRequest::from_payload(payload)?),
             "unschedule" => Self::Unschedule { name: text(payload, "unschedule", "name")? },
+            "set-limits" => Self::SetLimits(LimitsRequest::from_payload(payload)?),
+            "go-on" => Self::GoOn(GoOnRequest::from_payload(payload)?),
             "forget" => Self::Forget { what: forgettable(payload)? },
             "fork" => Self::Fork {
                 record: natural(payload, "fork", "record")?,
@@ -307,6 +317,8 @@ impl Action {
             Self::RefactorSubtree { .. } => "refactor-subtree",
             Self::Schedule(_) => "schedule",
             Self::Unschedule { .. } => "unschedule",
+            Self::SetLimits(_) => "set-limits",
+            Self::GoOn(_) => "go-on",
             Self::Forget { .. } => "forget",
             Self::Fork { .. } => "fork",
             Self::File(file) => file.name(),
@@ -330,6 +342,7 @@ impl Action {
             Self::Complete { .. } => TouchedResource::Answer,
             Self::Log { .. } => TouchedResource::Record,
             Self::Schedule(_) | Self::Unschedule { .. } => TouchedResource::Plans,
+            Self::SetLimits(_) | Self::GoOn(_) => TouchedResource::Budgets,
             Self::Tally { .. } => TouchedResource::Counter,
             Self::Fork { .. } => TouchedResource::Sessions,
             Self::InsertAtEnd { .. }
@@ -357,9 +370,10 @@ impl Action {
             | TouchedResource::Plans
             | TouchedResource::Stage
             | TouchedResource::Counter => RiskLevel::Safe,
-            TouchedResource::Sessions | TouchedResource::Text | TouchedResource::Files => {
-                RiskLevel::Caution
-            }
+            TouchedResource::Budgets
+            | TouchedResource::Sessions
+            | TouchedResource::Text
+            | TouchedResource::Files => RiskLevel::Caution,
             TouchedResource::Network
             | TouchedResource::Money
             | TouchedResource::Anything
@@ -369,7 +383,10 @@ impl Action {
 
     /// Whether only the daemon itself can carry it out.
     pub fn is_for_system(&self) -> bool {
-        matches!(self, Self::Schedule(_) | Self::Unschedule { .. }) || self.is_administration()
+        matches!(
+            self,
+            Self::Schedule(_) | Self::Unschedule { .. } | Self::SetLimits(_) | Self::GoOn(_)
+        ) || self.is_administration()
     }
 
     /// Whether only an actuator of the daemon that names it can carry it out: none that takes all.
@@ -454,6 +471,7 @@ impl TouchedResource {
             TouchedResource::Record => "the log",
             TouchedResource::Plans => "the session's plans",
             TouchedResource::Stage => "changes that wait",
+            TouchedResource::Budgets => "the session's budgets",
             TouchedResource::Counter => "a counter",
             TouchedResource::Sessions => "other sessions",
             TouchedResource::Text => "the user's text",

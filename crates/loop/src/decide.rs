@@ -365,7 +365,7 @@ impl DecisionCase<'_> {
         let action = self.placed(action, place)?;
         let supported = supported(self.state, &action, &target, place);
         self.passes(DecisionRule::Action, supported)?;
-        let budget = self.budget();
+        let budget = self.budget(&action);
         self.passes(DecisionRule::Budget, budget)?;
         if let Some(reason) = self.objections.veto(self.turn, &target) {
             let veto = Err((RefusalCode::Refused, reason));
@@ -511,10 +511,11 @@ impl DecisionCase<'_> {
         format!("no target `{wanted}`, expected one of `{listed}`{and_more}")
     }
 
-    fn budget(&self) -> Result<(), Denial> {
+    fn budget(&self, action: &Action) -> Result<(), Denial> {
         let limits = &self.state.limits;
-        if self.turn.allowed >= limits.acts {
-            let reason = format!("the turn has had its {} acts", limits.acts);
+        let most = self.turn.budget.extended(limits.acts);
+        if self.turn.allowed >= most && !matches!(action, Action::GoOn(_)) {
+            let reason = format!("the turn has had its {most} acts");
             return Err((RefusalCode::Refused, reason));
         }
         if self.state.acts.len() >= limits.outstanding {

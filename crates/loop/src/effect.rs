@@ -79,6 +79,11 @@ pub enum Effect {
         /// Outcome of the act or the question.
         outcome: Outcome,
     },
+    /// Have an act of the daemon stop. Answered by its `Event::Acted`, which says how it really ended.
+    Stop {
+        /// The act.
+        id: EffectId,
+    },
     /// Tell the shells.
     Say(Utterance),
     /// Nothing to carry out: a turn ended.

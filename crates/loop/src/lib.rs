@@ -47,8 +47,10 @@ mod parked_turn;
 mod perceive;
 mod side_turn;
 mod step;
+mod stop;
 mod think;
 mod thought;
+mod turn_budget;
 
 mod plist_codec;
 mod value_size;
@@ -56,10 +58,10 @@ mod value_size;
 pub use act::MAX_SCHEDULES_PER_PRINCIPAL;
 pub use action::{
     ACTIONS as MEMORY_ACTIONS, Action, ChangeCounts, EDITS, EditOperation, EffectFacts,
-    ExecCommand, ExecRequest, FILE_ACTIONS, FileOperation, FileRequest, HTTP_ACTIONS,
-    InvalidAction, MAX_TOLD, MemoryEdit, OrgLocation, PREPARED, PlanningKeyword, PreparedEdit,
-    RiskLevel, STAGE_ACTIONS, ScheduleRequest, ScheduleTime, StageOperation, StageRequest,
-    TouchedResource, UNDOS, UndoRequest, UndoTarget, WebRequest,
+    ExecCommand, ExecRequest, FILE_ACTIONS, FileOperation, FileRequest, GoOnRequest, HTTP_ACTIONS,
+    InvalidAction, LimitsRequest, MAX_TOLD, MemoryEdit, OrgLocation, PREPARED, PlanningKeyword,
+    PreparedEdit, RiskLevel, STAGE_ACTIONS, ScheduleRequest, ScheduleTime, StageOperation,
+    StageRequest, TouchedResource, UNDOS, UndoRequest, UndoTarget, WebRequest,
 };
 pub use budget::PrincipalTallies;
 pub use consult::{

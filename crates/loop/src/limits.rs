@@ -12,7 +12,8 @@ use crate::plist_codec::{FieldSink, PlistBuilder, UnreadableValue, required};
 pub struct SessionLimits {
     /// Times that an outcome may return to thinking in one turn; then the answer is `refused`.
     pub depth: u32,
-    /// Drafts with a vetoed proposal that a turn bears; then the answer is `refused`.
+    /// Drafts with a vetoed proposal that a turn bears in all; then the answer is `refused`. Of no meaning
+    /// where `vetoes_in_row` is not 0.
     pub tries: u32,
     /// Proposals carried out in one turn, answers included; the others are denied.
     pub acts: u32,
@@ -51,14 +52,29 @@ pub struct SessionLimits {
     /// Turns that wait for somebody's yes while others run; one beyond them keeps its place, so that
     /// others wait for it.
     pub parked_turns: usize,
+    /// Milliseconds until an act of the daemon is told to stop. 0: `request_deadline_ms`.
+    pub host_act_ms: i64,
+    /// Milliseconds that an act of the daemon has to say how it ended once it was told to stop; then its
+    /// outcome is unknown. 0: no act is told to stop.
+    pub stop_grace_ms: i64,
+    /// Drafts in a row with a vetoed proposal that a turn bears; then the answer is `refused`. 0: `tries`.
+    pub vetoes_in_row: u32,
+    /// Tokens of all drafts of a turn, as far as they are known; then the turn thinks no more. 0: any number.
+    pub turn_tokens: u64,
+    /// Price of all drafts of a turn in millionths of a dollar, as far as it is known; then the turn thinks no
+    /// more. 0: any price.
+    pub turn_microdollars: u64,
+    /// 1: a turn that reaches `depth`, `acts`, `turn_tokens` or `turn_microdollars` proposes to go on with as
+    /// much again, and the policies decide. 0: it ends.
+    pub budget_asks: u32,
 }
 
 impl Default for SessionLimits {
     fn default() -> Self {
         Self {
-            depth: 10,
+            depth: 200,
             tries: 3,
-            acts: 32,
+            acts: 1_000,
             proposals: 32,
             outstanding: 256,
             queue: 64,
@@ -70,12 +86,25 @@ impl Default for SessionLimits {
             schedules: 64,
             schedule_min_ms: 1_000,
             request_deadline_ms: 5 * 60 * 1_000,
-            turn_deadline_ms: 10 * 60 * 1_000,
+            turn_deadline_ms: 6 * 60 * 60 * 1_000,
             questions: 32,
             approval_ms: 24 * 60 * 60 * 1_000,
             side_turns: 8,
             parked_turns: 16,
+            host_act_ms: 60 * 60 * 1_000,
+            stop_grace_ms: 60 * 1_000,
+            vetoes_in_row: 3,
+            turn_tokens: 0,
+            turn_microdollars: 0,
+            budget_asks: 1,
         }
+    }
+}
+
+impl SessionLimits {
+    /// Drafts with a vetoed proposal, in a row or in all, that a turn bears.
+    pub(crate) fn tries_of_turn(&self) -> u32 {
+        if self.vetoes_in_row > 0 { self.vetoes_in_row } else { self.tries }
     }
 }
 
@@ -139,6 +168,12 @@ limits_as_value! {
     absent is zero:
     "side-turns" side_turns,
     "parked-turns" parked_turns,
+    "host-act-ms" host_act_ms,
+    "stop-grace-ms" stop_grace_ms,
+    "vetoes-in-row" vetoes_in_row,
+    "turn-tokens" turn_tokens,
+    "turn-microdollars" turn_microdollars,
+    "budget-asks" budget_asks,
 }
 
 fn whole<N: TryFrom<i64>>(value: &Value, key: &'static str) -> Result<N, UnreadableValue> {

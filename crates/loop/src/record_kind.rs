@@ -102,6 +102,8 @@ record_kinds! {
         Ask "ask",
         /// The end of an act or a question without word from whoever was asked.
         Settled "settled",
+        /// An order that is no longer wanted; its outcome is still awaited.
+        Stop "stop",
         /// A message to the shells.
         Say "say",
         /// The end of a turn.

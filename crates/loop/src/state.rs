@@ -31,6 +31,7 @@ use crate::parked_turn::ParkedTurn;
 use crate::perceive;
 use crate::policy::{GuardPolicies, InstalledPolicies, PolicyFinding, SessionAccess};
 use crate::thought::{CallEnd, CallSlot, ModelRef, ThoughtRound};
+use crate::turn_budget::TurnBudget;
 use crate::value_size::weight;
 
 /// Deeds of a turn that are kept with their results; of older ones only how they ended.
@@ -132,6 +133,8 @@ pub(crate) struct PendingAct {
     pub(crate) tell: Vec<OutcomeListener>,
     /// Further turns that wait for it: they asked for the same, and one yes was for all.
     pub(crate) also: Vec<TurnId>,
+    /// Whether it was told to stop.
+    pub(crate) is_stopping: bool,
 }
 
 impl PendingAct {
@@ -266,6 +269,8 @@ pub(crate) struct RunningTurn {
     pub(crate) closing: StageClosing,
     /// Point of the turn at which consultants were asked last.
     pub(crate) asked_at: ConsultStage,
+    /// Use of its budgets.
+    pub(crate) budget: TurnBudget,
     /// Proposals that wait for their word.
     pub(crate) held: Option<Arc<HeldProposals>>,
     /// Targets that consultants withhold from it.
@@ -337,6 +342,7 @@ impl RunningTurn {
             parts: 0,
             closing: StageClosing::Clear,
             asked_at: ConsultStage::Perceive,
+            budget: TurnBudget::default(),
             held: None,
             withheld: Vec::new(),
             thinker: None,
@@ -568,6 +574,11 @@ impl SessionState {
             (*id, Effect::Act { id: *id, seq, turn, order, deadline })
         });
         acts.chain(questions).chain(thoughts).collect()
+    }
+
+    /// Whether an act is to stop, or not to begin.
+    pub fn is_stopping(&self, effect: EffectId) -> bool {
+        self.acts.get(&effect).is_some_and(|pending| pending.is_stopping)
     }
 
     /// For whom an act is done whose outcome is awaited.

@@ -17,6 +17,7 @@ use crate::parked_turn;
 use crate::state::{
     QueuedSignal, RunningTurn, SessionState, StageClosing, TurnContinuation, TurnStage,
 };
+use crate::turn_budget;
 
 /// Begins the turn of a signal, beside the one that may think or as that one.
 pub(crate) fn begin(
@@ -91,6 +92,7 @@ pub(crate) fn drafted(
         Ok(draft) => {
             turn.next = TurnContinuation::Answer;
             turn.begin_round(effect, &draft);
+            turn.budget.spend(&draft);
             let Draft { text, calls, .. } = draft;
             let batch = ProposalBatch { thought: Some(effect), text, proposals: calls };
             act::carry(state, turn, ProposalAuthor::Thinker, batch, out);
@@ -109,16 +111,14 @@ pub(crate) fn go_on(state: &mut SessionState, mut turn: RunningTurn, out: &mut E
         }
         TurnContinuation::Answer => return act::answer(state, &turn, out),
         TurnContinuation::Refuse => return act::refuse(state, &turn, out),
-        TurnContinuation::Think => {}
-        TurnContinuation::ThinkAgain if turn.tries >= state.limits.tries => {
+        TurnContinuation::ThinkAgain if turn.tries >= state.limits.tries_of_turn() => {
             return act::refuse(state, &turn, out);
         }
-        TurnContinuation::ThinkAgain => {}
-        TurnContinuation::ThinkDeeper if turn.depth >= state.limits.depth => {
-            let message = format!("stopped after {} rounds of outcomes", turn.depth);
-            return act::give_up(state, &turn, RefusalCode::Refused, &message, out);
-        }
-        TurnContinuation::ThinkDeeper => turn.depth += 1,
+        TurnContinuation::Think | TurnContinuation::ThinkAgain | TurnContinuation::ThinkDeeper => {}
+    }
+    let Some(mut turn) = turn_budget::check(state, turn, out) else { return };
+    if turn.next == TurnContinuation::ThinkDeeper {
+        turn.depth += 1;
     }
     if turn.is_beside {
         turn.stage = TurnStage::Ready;

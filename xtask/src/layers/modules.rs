@@ -32,7 +32,16 @@ pub(super) const MODULE_RULES: &[(&str, &[&str])] = &[
     ("listen", &["error", "state_folder"]),
     (
         "engine",
-        &["access", "bounded_queue", "byte_budget", "config", "error", "log_line", "metrics"],
+        &[
+            "access",
+            "bounded_queue",
+            "byte_budget",
+            "config",
+            "error",
+            "fetch",
+            "log_line",
+            "metrics",
+        ],
     ),
     (
         "shared",

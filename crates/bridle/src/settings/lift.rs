@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use bridle_daemon::config::{
     DaemonConfig, DaemonLimits, EngineLimits, EventRate, HmacConfig, HmacKey, HttpRates,
-    MIN_SECRET_BYTES, MessageRates, PolicyChoice, RecordBudgets, ThinkerChoice, UnknownUnitPolicy,
+    MIN_SECRET_BYTES, MessageRates, PolicyChoice, RecordBudgets, ThinkerChoice, TurnBudgets,
+    UnknownUnitPolicy,
 };
 use bridle_daemon::fetch::FetchConfig;
 use bridle_daemon::tls::TlsConfig;
@@ -73,6 +74,7 @@ impl ResolvedSettings {
             effects: super::toolchains::effects(self)?,
             engine: EngineLimits {
                 record_budgets: self.record_budgets()?,
+                turns: self.turn_budgets()?,
                 ..EngineLimits::default()
             },
             ..DaemonConfig::default()
@@ -154,6 +156,27 @@ impl ResolvedSettings {
             known: self.size_or_off("record-budget")?,
             anonymous: self.size_or_off("record-budget-anonymous")?,
             refill_per_minute: self.size("record-refill")? as u64,
+        })
+    }
+
+    fn turn_budgets(&self) -> Result<TurnBudgets, CommandFailure> {
+        let small =
+            |name: &str| self.size(name).map(|number| u32::try_from(number).unwrap_or(u32::MAX));
+        let time = |name: &str| self.span(name).unwrap_or_default();
+        // Off is any number.
+        let open = |name: &str| match self.entry(name).value {
+            SettingValue::Off => Ok(0),
+            _ => self.size(name).map(|number| number as u64),
+        };
+        Ok(TurnBudgets {
+            rounds: small("turn-rounds")?,
+            acts: small("turn-acts")?,
+            vetoes: small("turn-vetoes")?,
+            time: time("turn-time"),
+            act_time: time("act-time"),
+            tokens: open("turn-tokens")?,
+            microdollars: open("turn-cost")?,
+            asks: self.is_on("turn-asks"),
         })
     }
 

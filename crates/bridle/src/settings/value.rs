@@ -23,6 +23,7 @@ pub(crate) enum SettingKind {
     Bytes,
     BytesOrOff,
     Count,
+    CountOrOff,
     Span,
     SpanOrOff,
     RateOrOff,
@@ -63,6 +64,7 @@ impl SettingKind {
             SettingKind::Bytes => "BYTES",
             SettingKind::BytesOrOff => "BYTES|off",
             SettingKind::Count => "COUNT",
+            SettingKind::CountOrOff => "COUNT|off",
             SettingKind::Span => "TIME",
             SettingKind::SpanOrOff => "TIME|off",
             SettingKind::RateOrOff => "RATE/BURST|off",
@@ -87,6 +89,7 @@ impl SettingKind {
             SettingKind::Listen
             | SettingKind::PathOrOff
             | SettingKind::BytesOrOff
+            | SettingKind::CountOrOff
             | SettingKind::SpanOrOff
             | SettingKind::RateOrOff
             | SettingKind::Hosts
@@ -107,7 +110,7 @@ impl SettingKind {
             }
             SettingKind::Bool => boolean(text).map(SettingValue::Bool),
             SettingKind::Bytes | SettingKind::BytesOrOff => bytes(text).map(SettingValue::Number),
-            SettingKind::Count => count(text).map(SettingValue::Number),
+            SettingKind::Count | SettingKind::CountOrOff => count(text).map(SettingValue::Number),
             SettingKind::Span | SettingKind::SpanOrOff => span(text).map(SettingValue::Span),
             SettingKind::RateOrOff => rate(text).map(SettingValue::Rate),
             SettingKind::OneOf(words) => one_of(words, text).map(SettingValue::Word),

@@ -24,13 +24,41 @@ const SCRIPT: &str = r#"
 (rule :when "vim" :rejected t :say "No terminal.")
 (rule :when "keys" :propose ((:target :exec :action :exec :script "cat ./*env*; cat sub/.env.local" :then-think t)))
 (rule :when "keys" :result t :say "Looked.")
+(rule :when "sleep" :propose
+  ((:target :exec :action :exec :script "ln -s a.txt link; chmod 755 a.txt; setsid sleep MARK & sleep MARK" :then-think t)))
+(rule :when "sleep" :result (:action :exec :outcome :failed) :say "Broken off.")
 (default :say "What?")
 "#;
 
 struct Desk {
     home: Home,
     project: PathBuf,
-    _daemon: ServerProcess,
+    script: String,
+    daemon: ServerProcess,
+}
+
+/// Seconds that no other program of this machine sleeps, for those of this test run.
+fn mark() -> String {
+    (1_000_000 + std::process::id()).to_string()
+}
+
+/// Programs that sleep so long.
+fn sleepers() -> usize {
+    let entries = fs::read_dir("/proc").unwrap().flatten();
+    let lines = entries.filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());
+    let wanted = format!("sleep\0{}\0", mark());
+    lines.filter(|line| line == wanted.as_bytes()).count()
+}
+
+/// Waits until something holds.
+fn wait_until(what: &str, holds: impl Fn() -> bool) {
+    for _ in 0..600 {
+        if holds() {
+            return;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    panic!("{what}");
 }
 
 impl Desk {
@@ -43,9 +71,10 @@ impl Desk {
         let project = PathBuf::from(home.path("p"));
         let script = SCRIPT.replace("OUTSIDE", &home.path("outside.txt"));
         let script = script.replace("STATE", &home.path(".local/state/bridle"));
+        let script = script.replace("MARK", &mark());
         let script = format!("script:{}", home.write("rules.script", script));
         let daemon = home.up(&["--thinker", &script]);
-        let desk = Desk { home, project, _daemon: daemon };
+        let desk = Desk { home, project, script, daemon };
         let done = desk.run(&["project", desk.project.to_str().unwrap(), "--session", "work"]);
         assert!(done.contains("/p"), "{done}");
         desk
@@ -183,4 +212,21 @@ fn a_program_that_wants_a_terminal_is_refused_with_a_hint() {
     assert!(said.contains("No terminal."), "{said}");
     let decided = desk.home.run(&["log", "--json"]).stdout;
     assert!(decided.contains("wants a terminal"), "{decided}");
+}
+
+#[test]
+fn a_killed_daemon_leaves_no_program_and_goes_on_with_the_stage() {
+    let mut desk = Desk::new();
+    let mut shell = desk.shell();
+    prompt(&mut shell, "sleep");
+    wait_until("both programs run", || sleepers() == 2);
+    desk.daemon.signal("KILL");
+    wait_until("no program is left", || sleepers() == 0);
+    // The stage has a link, a mode and perhaps an owner that the state folder must not have.
+    desk.daemon = desk.home.up(&["--thinker", &desk.script]);
+    let mut shell = Shell::attach_behind(&desk.home, "work", 0);
+    let (name, frame) = question(&mut shell);
+    assert!(frame.contains("link"), "what was changed by then is asked for: {frame}");
+    desk.run(&["approve", &name]);
+    wait_until("committed", || desk.names() == [".env", "a.txt", "d.txt", "link"]);
 }

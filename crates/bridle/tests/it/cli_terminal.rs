@@ -3,6 +3,7 @@
 //!
 //! long: a flat list of all commands.
 
+use crate::attacks::ATTACKS;
 use crate::cli_json::scene;
 use crate::harness::Home;
 
@@ -61,76 +62,6 @@ fn say(home: &Home, text: &str) {
     let done = home.pipe(&["send", "--session", "work"], form);
     assert_eq!(done.code, 0, "{done:?}");
 }
-
-/// Sixty texts that would drive a terminal, reorder what stands beside them, or hide.
-const ATTACKS: [&str; 60] = [
-    // Sequences that move, clear, scroll and color.
-    "\u{1b}[2J",
-    "\u{1b}[H",
-    "\u{1b}[1;1H",
-    "\u{1b}[3J",
-    "\u{1b}[1A\u{1b}[2K",
-    "\u{1b}[999D",
-    "\u{1b}[5S",
-    "\u{1b}[?25l",
-    "\u{1b}[?1049h",
-    "\u{1b}[8m",
-    "\u{1b}[30;40m",
-    "\u{1b}[!p",
-    "\u{1b}c",
-    "\u{1b}7\u{1b}8",
-    "\u{1b}#8",
-    "\u{1b}(0",
-    "\u{1b}[20h",
-    // Those that ask the terminal for an answer, which would be typed.
-    "\u{1b}[6n",
-    "\u{1b}[c",
-    "\u{1b}[>0q",
-    "\u{1b}[21t",
-    "\u{1b}[?1000h",
-    "\u{1b}[?2004h",
-    "\u{1b}[18t",
-    "\u{5}",
-    // Titles, clipboards, links, pictures, keys.
-    "\u{1b}]0;title\u{7}",
-    "\u{1b}]2;title\u{1b}\\",
-    "\u{1b}]52;c;cm0gLXJmIH4=\u{7}",
-    "\u{1b}]8;;file:///etc/passwd\u{7}here\u{1b}]8;;\u{7}",
-    "\u{1b}]10;?\u{7}",
-    "\u{1b}]4;1;?\u{7}",
-    "\u{1b}]1337;File=inline=1:AAAA\u{7}",
-    "\u{1b}]777;notify;a;b\u{7}",
-    "\u{1b}]9;note\u{7}",
-    "\u{1b}]50;?\u{7}",
-    "\u{1b}P$q\"p\u{1b}\\",
-    "\u{1b}P+q544e\u{1b}\\",
-    "\u{1b}_Gf=100;AAAA\u{1b}\\",
-    "\u{1b}^private\u{1b}\\",
-    "\u{1b}Xstart\u{1b}\\",
-    // The same in one byte of the upper half, and bare controls.
-    "\u{9b}2J",
-    "\u{9d}0;title\u{9c}",
-    "\u{90}q\u{9c}",
-    "\u{85}",
-    "a\u{8}\u{8}\u{8}b",
-    "x\ry",
-    "\u{b}\u{c}",
-    "\u{7}",
-    "\u{e}\u{f}",
-    "\u{7f}",
-    // What reorders.
-    "\u{202e}gro.live",
-    "\u{202d}a\u{202c}",
-    "\u{2066}\u{2067}\u{2068}a\u{2069}",
-    "\u{202a}\u{202b}",
-    "\u{200e}\u{200f}\u{61c}",
-    // What hides.
-    "a\u{200b}b\u{200c}c\u{200d}d",
-    "\u{feff}\u{2060}\u{ad}",
-    "\u{e0041}\u{e0042}\u{e007f}",
-    "\u{2028}x\u{2029}",
-    "\u{fff9}a\u{fffa}b\u{fffb}",
-];
 
 /// Headings with the attacks in everything that is shown of one: title, tags, keyword, property, text.
 fn attacks_in_org() -> String {

@@ -3,6 +3,7 @@
 // Helpers outside `#[test]` functions fail a test as well as any assertion.
 #![allow(clippy::unwrap_used)]
 
+mod attacks;
 mod cli_approve;
 mod cli_ask;
 mod cli_care;

@@ -43,6 +43,8 @@ impl Conversation {
             self.leaving = None;
         }
         if self.pager.is_some() {
+            // Whoever leafs through a page is not typing a word.
+            self.last_key = quiet_since;
             self.press_in_pager(key);
         } else if self.picker.is_some() {
             self.press_in_picker(key);

@@ -84,7 +84,10 @@ fn a_smaller_area_leaves_nothing_behind() {
     it.paint(&["one"], &["a", "b", "c", "> ", "s"]);
     it.paint(&[], &["> ", "s"]);
     assert_eq!(it.all(), ["one", "> ", "s"]);
-    it.painter.finish(&[], &mut String::new());
+    let mut out = String::new();
+    it.painter.finish(&[], &mut out);
+    it.terminal.process(out.as_bytes());
+    assert_eq!(it.all(), ["one"]);
 }
 
 #[test]

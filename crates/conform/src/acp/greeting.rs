@@ -157,7 +157,7 @@ pub(super) fn cases() -> Vec<AgentCase> {
                 link.refused("session/new", &place).map(drop)
             },
         ),
-        must(
+        should(
             "I-11",
             CaseText(
                 "a `protocolVersion` that is no number is refused",

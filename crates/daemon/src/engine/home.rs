@@ -14,6 +14,7 @@ pub(in crate::engine) mod schedules;
 pub(in crate::engine) mod secret_mask;
 pub(in crate::engine) mod spending;
 pub(in crate::engine) mod unsaved_buffers;
+mod web;
 
 use crate::access::principal::Principal;
 use crate::engine::clock::MonotonicClock;

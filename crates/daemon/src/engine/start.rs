@@ -65,6 +65,18 @@ const MAX_TIMER_SLEEP: Duration =
 pub(crate) async fn start_hub(config: &DaemonConfig) -> Result<Arc<Hub>, DaemonError> {
     let facts = Arc::new(HubFacts::default());
     let host = Host::new(&config.thinker, Arc::clone(&facts) as _).map_err(DaemonError::Thinker)?;
+    start_with(config, facts, host).await
+}
+
+/// Starts a hub with this host, which asks `facts`.
+///
+/// # Errors
+/// The record cannot be opened.
+pub(in crate::engine) async fn start_with(
+    config: &DaemonConfig,
+    facts: Arc<HubFacts>,
+    host: Host,
+) -> Result<Arc<Hub>, DaemonError> {
     #[cfg(feature = "faults")]
     let host = host.with_tally(config.state.clone());
     let options = bridle_record::StoreOptions::default();
@@ -74,7 +86,7 @@ pub(crate) async fn start_hub(config: &DaemonConfig) -> Result<Arc<Hub>, DaemonE
     let files = EngineFiles::of(config, &clock);
     let host = host.with_actuator(MEMORY, Box::new(files.seat()));
     let workspace = effects::open(config)?;
-    let host = effects::equip(host, workspace.as_ref());
+    let host = effects::equip(host, workspace.as_ref(), config);
     let memory = files.begin(config.memex.as_deref())?;
     let reader = store.reader().map_err(DaemonError::Record)?;
     let waiting = reader.open_sessions().map_err(DaemonError::Record)?;
@@ -137,16 +149,18 @@ pub(crate) async fn stop_hub(hub: &Arc<Hub>, grace: Duration) {
     hub.running.quit.cancel();
     for session in hub.directory.present() {
         let mut inner = session.lock();
-        for worker in inner.workers.values() {
+        for worker in inner.workers.values().filter(|worker| !worker.is_paid) {
             worker.cancel.cancel();
         }
         inner.inbox.push_back(InboxItem::Evict);
         hub.wake_drive(&session, &mut inner);
     }
+    let ends = tokio::spawn(end_paid_thoughts(Arc::clone(hub), grace / 2));
     hub.running.tasks.close();
     if tokio::time::timeout(grace, hub.running.tasks.wait()).await.is_err() {
         tracing::warn!(left = hub.running.tasks.len(), "work of sessions did not end in time");
     }
+    ends.abort();
     hub.home.files.stop().await;
     note(hub, RecordKind::DaemonDown).await;
     hub.home.keeper.close();
@@ -155,6 +169,16 @@ pub(crate) async fn stop_hub(hub: &Arc<Hub>, grace: Duration) {
         let ended = tokio::task::spawn_blocking(move || keeping.join()).await;
         if !matches!(ended, Ok(Ok(()))) {
             tracing::error!("the keeper of the record broke off");
+        }
+    }
+}
+
+/// Has thoughts that cost something end after a while: a draft that comes until then is kept.
+async fn end_paid_thoughts(hub: Arc<Hub>, wait: Duration) {
+    tokio::time::sleep(wait).await;
+    for session in hub.directory.present() {
+        for worker in session.lock().workers.values() {
+            worker.cancel.cancel();
         }
     }
 }

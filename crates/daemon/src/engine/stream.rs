@@ -112,6 +112,7 @@ impl StreamEventKind {
             RecordKind::Began
             | RecordKind::Registered
             | RecordKind::ConsultantsChanged
+            | RecordKind::Stop
             | RecordKind::Consulted
             | RecordKind::Drafted
             | RecordKind::PolicyInstalled

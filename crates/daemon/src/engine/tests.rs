@@ -19,5 +19,6 @@ mod rig;
 mod rollback;
 mod schedules;
 mod spending;
+mod stops;
 mod stream;
 mod untouched;

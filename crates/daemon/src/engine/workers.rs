@@ -45,7 +45,7 @@ pub(in crate::engine) fn consult(
     effect: u64,
     question: ConsultQuestion,
 ) {
-    let cancel = enlist(session, effect);
+    let cancel = enlist(session, effect, false);
     let (hub, session) = (Arc::clone(hub), Arc::clone(session));
     let tasks = hub.running.tasks().clone();
     tasks.spawn(async move {
@@ -93,7 +93,8 @@ pub(in crate::engine) fn think(
     effect: u64,
     prompt: ThinkerPrompt,
 ) {
-    let cancel = enlist(session, effect);
+    let is_paid = hub.home.host_ref().is_paid(&prompt);
+    let cancel = enlist(session, effect, is_paid);
     let context = &prompt.context;
     session.lock().thought = context.seq.map(|seq| (context.turn.0, seq.0));
     let (hub, session) = (Arc::clone(hub), Arc::clone(session));
@@ -150,7 +151,7 @@ pub(in crate::engine) fn execute(
     ordered: OrderJob,
 ) {
     let effect = ordered.effect;
-    let cancel = enlist(session, effect);
+    let cancel = enlist(session, effect, false);
     let (hub, session) = (Arc::clone(hub), Arc::clone(session));
     let tasks = hub.running.tasks().clone();
     tasks.spawn(async move {
@@ -188,9 +189,10 @@ async fn act(
     })
 }
 
-fn enlist(session: &LiveSessionSlot, effect: u64) -> CancelFlag {
+fn enlist(session: &LiveSessionSlot, effect: u64, is_paid: bool) -> CancelFlag {
     let cancel = CancelFlag::new();
-    session.lock().workers.insert(effect, CancellableWorker { cancel: cancel.clone() });
+    let worker = CancellableWorker { cancel: cancel.clone(), is_paid };
+    session.lock().workers.insert(effect, worker);
     cancel
 }
 
@@ -198,10 +200,11 @@ fn enlist(session: &LiveSessionSlot, effect: u64) -> CancelFlag {
 fn finish(hub: &Arc<Hub>, session: &Arc<LiveSessionSlot>, effect: u64, work: InboxItem) {
     let mut inner = session.lock();
     inner.workers.remove(&effect);
-    // A thought that was broken off because the daemon stops is thought again after the start.
-    if hub.running.is_stopping()
-        && matches!(work, InboxItem::Drafted { .. } | InboxItem::Consulted { .. })
-    {
+    // What was broken off because the daemon stops is asked again after the start, unless it cost
+    // something; a draft that came is kept.
+    let is_draft = matches!(work, InboxItem::Drafted { draft: Ok(_), .. });
+    let is_answer = matches!(work, InboxItem::Drafted { .. } | InboxItem::Consulted { .. });
+    if hub.running.is_stopping() && is_answer && !is_draft {
         return;
     }
     inner.inbox.push_back(work);

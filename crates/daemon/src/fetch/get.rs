@@ -3,6 +3,8 @@
 //! `http/attachments` calls it. Each step asks [`FetchUrl`] again where it may go; what a host says about
 //! itself is believed as far as its type and no further.
 
+mod web;
+
 use std::fmt;
 use std::future::poll_fn;
 use std::net::SocketAddr;
@@ -52,6 +54,8 @@ const SYSTEM_CA_PATHS: [&str; 4] = [
     "/etc/ssl/ca-bundle.pem",
     "/etc/ssl/cert.pem",
 ];
+
+pub(crate) use web::{WebAnswer, WebOrder};
 
 /// File that was fetched.
 #[derive(Debug)]
@@ -158,10 +162,7 @@ impl AttachmentFetcher {
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
-        let mut builder = http1::Builder::new();
-        builder.max_buf_size(MAX_HEAD).max_headers(MAX_HEADERS);
-        let shaken = builder.handshake(TokioIo::new(stream)).await;
-        let (mut sender, connection) = shaken.map_err(|_| FetchRefusal::Broken)?;
+        let (mut sender, connection) = handshake(stream).await?;
         let request = request(place)?;
         let exchange = async {
             let response = sender.send_request(request).await.map_err(|_| FetchRefusal::Broken)?;
@@ -198,6 +199,18 @@ impl AttachmentFetcher {
         let content = read(Body::new(body), self.most).await?;
         Ok(FetchResponse::Here(FetchedFile { kind, content }))
     }
+}
+
+/// Begins to speak HTTP, with limits on the head of the answer.
+async fn handshake<S>(
+    stream: S,
+) -> Result<(http1::SendRequest<Body>, http1::Connection<TokioIo<S>, Body>), FetchRefusal>
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let mut builder = http1::Builder::new();
+    builder.max_buf_size(MAX_HEAD).max_headers(MAX_HEADERS);
+    builder.handshake(TokioIo::new(stream)).await.map_err(|_| FetchRefusal::Broken)
 }
 
 /// Returns the CA certificates to trust: those of the settings, else those of the system; none where

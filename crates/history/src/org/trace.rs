@@ -117,6 +117,7 @@ impl SessionTrace {
             RecordKind::Began
             | RecordKind::Registered
             | RecordKind::ConsultantsChanged
+            | RecordKind::Stop
             | RecordKind::PolicyInstalled
             | RecordKind::Counted
             | RecordKind::Tick

@@ -35,6 +35,7 @@ impl Effect {
             Effect::Act { .. } => RecordKind::Act,
             Effect::Ask { .. } => RecordKind::Ask,
             Effect::Settled { .. } => RecordKind::Settled,
+            Effect::Stop { .. } => RecordKind::Stop,
             Effect::Say(_) => RecordKind::Say,
             Effect::Finish { .. } => RecordKind::Finish,
         }
@@ -49,6 +50,7 @@ impl Effect {
             | Effect::Ask { id, .. } => Some(*id),
             Effect::Decided(_)
             | Effect::Settled { .. }
+            | Effect::Stop { .. }
             | Effect::Say(_)
             | Effect::Finish { .. } => None,
         }
@@ -64,6 +66,7 @@ impl Effect {
             Effect::Consult { .. }
             | Effect::Think { .. }
             | Effect::Decided(_)
+            | Effect::Stop { .. }
             | Effect::Finish { .. } => None,
         }
     }
@@ -81,7 +84,10 @@ impl Effect {
     /// Room for its text, in bytes: what varies, and about as much as usual around it.
     fn room(&self) -> usize {
         match self {
-            Effect::Consult { .. } | Effect::Settled { .. } | Effect::Finish { .. } => 128,
+            Effect::Consult { .. }
+            | Effect::Settled { .. }
+            | Effect::Stop { .. }
+            | Effect::Finish { .. } => 128,
             Effect::Decided(decision) if decision.proposal.is_some() => 704,
             Effect::Decided(decision) => 704 + weight(&decision.payload),
             Effect::Say(utterance) => 96 + weight(&utterance.payload),
@@ -108,6 +114,7 @@ impl Effect {
                 .put_int("deadline", deadline.0),
             Effect::Ask { id, question, .. } => question.put(fields.put_number("effect", id.0)),
             Effect::Settled { id, outcome, .. } => outcome.put(fields.put_number("effect", id.0)),
+            Effect::Stop { id } => fields.put_number("effect", id.0),
             Effect::Say(utterance) => utterance.put(fields),
             Effect::Finish { turn, reason } => {
                 fields.put_number("turn", turn.0).put_word("reason", reason.word())

@@ -181,6 +181,7 @@ impl Event {
             | RecordKind::Act
             | RecordKind::Ask
             | RecordKind::Settled
+            | RecordKind::Stop
             | RecordKind::Say
             | RecordKind::Finish
             | RecordKind::Started

@@ -22,6 +22,9 @@ use crate::event::{ActuatorLocation, SignalSender};
 use crate::ids::{KeywordName, SessionId, UnixMillis};
 use crate::plist_codec::PlistBuilder;
 
+/// Action of the schema that puts what waits on a stage into its project.
+const COMMIT: &str = "commit";
+
 /// Scope of a grant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GrantScope {
@@ -125,6 +128,10 @@ impl PolicyFacts {
     /// The grant of a scope for what these facts are about; nothing where there is no such scope.
     pub fn grant(&self, scope: GrantScope, until: i64) -> Option<GrantTerms> {
         let place = match (scope, &self.resource) {
+            // The path of a commit is the folder of its project.
+            (GrantScope::Folder, PolicyResource::Path(project)) if self.kind == COMMIT => {
+                GrantPlace::One("Path".into(), project.clone())
+            }
             (GrantScope::Folder, PolicyResource::Path(path)) if self.edit.elsewhere.is_none() => {
                 let folder = folders(path).last().filter(|folder| *folder != "/")?;
                 GrantPlace::Below(folder.into())
@@ -167,6 +174,7 @@ impl PolicyFacts {
                 let is_told = is_edit && has_heading && is_placed;
                 is_told.then(|| vec![Name, File, Heading, Destination])
             }
+            GrantScope::Folder if self.kind == COMMIT => Some(Vec::new()),
             GrantScope::File if is_edit => is_placed.then(|| vec![Name, File, Destination]),
             GrantScope::Folder if is_edit => is_placed.then(|| vec![Name, Destination]),
             GrantScope::File | GrantScope::Folder => is_file.then(Vec::new),

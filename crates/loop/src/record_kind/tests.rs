@@ -69,6 +69,7 @@ fn read(kind: RecordKind, body: &Value) -> String {
         // Read by nobody but as the value that they are.
         RecordKind::Registered
         | RecordKind::ConsultantsChanged
+        | RecordKind::Stop
         | RecordKind::Counted
         | RecordKind::Tick
         | RecordKind::DaemonUp
@@ -102,7 +103,7 @@ fn events_are_the_kinds_that_the_codec_of_events_knows() {
     }
     let (events, effects) = (RecordClass::Event, RecordClass::Effect);
     assert_eq!(RecordKind::of_class(events).count(), 13);
-    assert_eq!(RecordKind::of_class(effects).count(), 8);
+    assert_eq!(RecordKind::of_class(effects).count(), 9);
 }
 
 #[test]

@@ -30,6 +30,7 @@ use crate::plist_codec::{
 };
 use crate::policy::InstalledPolicies;
 use crate::thought::{CallSlot, ThoughtRound};
+use crate::turn_budget::TurnBudget;
 
 impl SessionState {
     /// The state as a plist; keys that would hold nothing are left out.
@@ -268,6 +269,7 @@ impl PendingAct {
             .put_list("calls", self.back.slots())
             .put_list("tell", self.tell.iter().map(OutcomeListener::to_value))
             .put_list("also", self.also.iter().map(|turn| number_value(turn.0)))
+            .put_flag("stopping", self.is_stopping)
             .done()
     }
 
@@ -286,6 +288,7 @@ impl PendingAct {
             back: OutcomeReturn::from_value(value)?,
             tell: list(value, "tell", OutcomeListener::from_value)?,
             also: list(value, "also", |turn| element_number(turn).map(TurnId))?,
+            is_stopping: flag(value, "stopping")?,
         })
     }
 }
@@ -422,7 +425,9 @@ impl QueuedSignal {
 
 impl RunningTurn {
     fn to_value(&self) -> Value {
-        let plist = PlistBuilder::new()
+        let plist = self
+            .budget
+            .put(PlistBuilder::new())
             .put_number("id", self.id.0)
             .put_some("seq", self.seq.map(seq_value))
             .put("signal", self.signal.to_value())
@@ -493,6 +498,7 @@ impl RunningTurn {
                 Some(word) => ConsultStage::parse(word.as_str())
                     .ok_or(UnreadableValue::new("asked-at", "a stage of a turn"))?,
             },
+            budget: TurnBudget::from_value(value)?,
             held: value.get("held").map(HeldProposals::from_value).transpose()?.map(Arc::new),
             withheld: list(value, "withheld", ConsultFinding::from_value)?,
             thinker: consult::thinker(value)?,

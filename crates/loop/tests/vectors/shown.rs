@@ -41,6 +41,7 @@ pub(crate) fn effect(effect: &Effect, now: UnixMillis) -> String {
         Effect::Settled { id, seq, outcome } => {
             format!("settled {} seq {} {}", id.0, seq.0, outcome.word())
         }
+        Effect::Stop { id } => format!("stop {}", id.0),
         Effect::Say(said) => {
             let answers = said.answers.map(|seq| format!(" answers {}", seq.0));
             let id = said.to.as_ref().and_then(|to| to.id.as_ref()).map(|id| format!(" id {id}"));
@@ -76,6 +77,10 @@ pub(crate) fn first_limits() -> SessionLimits {
         turn_deadline_ms: 10 * 60 * 1_000,
         side_turns: 0,
         parked_turns: 0,
+        host_act_ms: 0,
+        vetoes_in_row: 0,
+        budget_asks: 0,
+        stop_grace_ms: 0,
         ..SessionLimits::default()
     }
 }

@@ -12,7 +12,8 @@ use bridle_jail::{SecretRedactor, SecretStore};
 use bridle_loop::{
     ActuatorLocation, ActuatorRef, AnsweredBody, Effect, EffectId, Event, FinishBody, KeywordName,
     Order, Outcome, PrincipalTallies, RecordKind, ReflexAdvice, SayBody, Seq, SessionStart,
-    SharedText, SignalContext, SignalKind, StartedBody, TimerTick, UnixMillis, Utterance, step,
+    SharedText, SignalContext, SignalKind, StartedBody, ThinkerFault, TimerTick, UnixMillis,
+    Utterance, step,
 };
 use bridle_record::{
     MessageReceipt, NewRecord, NewSessionRow, RecordAppend, RecordCause, RecordNumber, SharedPart,
@@ -42,6 +43,12 @@ const ENGINE: &str = "engine";
 /// Actuators of shells that a session remembers; further names are not registered, and requests
 /// to them are answered `unknown-target`.
 const MAX_SHELL_ACTUATORS: usize = 64;
+
+/// Reason for a turn whose thought was begun before a restart and has no draft.
+const LOST_THOUGHT: &str = "the thought was lost in a restart and may have been paid for";
+
+/// Outcome of an order that was called off before it began.
+const STOPPED_BEFORE: &str = "stopped before it began";
 
 /// Reason for a message whose id was used with another body.
 const CONFLICT: &str = "this id was used before with another body; use a new one";
@@ -227,6 +234,7 @@ impl<'a> AppendBatch<'a> {
                     let cause = self.intent(id.0);
                     self.event(Event::Consulted { effect: id, advice }, cause, ENGINE);
                 }
+                Effect::Think { .. } if self.core.started.contains(&id.0) => self.lose(id),
                 // Of a shell only where the record was repaired, and its answer may be lost.
                 Effect::Act { order, .. } if self.core.started.contains(&id.0) => {
                     self.take_up_begun(id, order);
@@ -239,6 +247,13 @@ impl<'a> AppendBatch<'a> {
                 _ => {}
             }
         }
+    }
+
+    /// A thought that was begun and may have been paid for: it is told, and not asked again.
+    fn lose(&mut self, id: EffectId) {
+        let fault = ThinkerFault { reason: LOST_THOUGHT.into(), retryable: true };
+        let cause = self.intent(id.0);
+        self.event(Event::Drafted { effect: id, draft: Err(fault) }, cause, ENGINE);
     }
 
     /// An order that was begun, and whose end was never recorded. Some actuators can tell how it
@@ -401,8 +416,15 @@ impl<'a> AppendBatch<'a> {
         }
     }
 
-    /// Records that an order is about to be carried out.
+    /// Records that an order is about to be carried out, or a thought to be asked that costs something.
     fn start(&mut self, effect: u64) {
+        if self.core.state.is_stopping(EffectId(effect)) && !self.core.started.contains(&effect) {
+            let outcome = Outcome::Failed(STOPPED_BEFORE.into());
+            let cause = self.intent(effect);
+            let effect = EffectId(effect);
+            self.event(Event::Acted { effect, outcome }, cause, ENGINE);
+            return;
+        }
         if !self.core.awaits(effect) || !self.core.started.insert(effect) {
             return;
         }
@@ -468,6 +490,7 @@ impl<'a> AppendBatch<'a> {
                     Effect::Consult { .. }
                     | Effect::Think { .. }
                     | Effect::Act { .. }
+                    | Effect::Stop { .. }
                     | Effect::Ask { .. } => {
                         let effect = Box::new(effect);
                         self.after.push(PostCommit::Carry { effect, draft: Some(draft) });

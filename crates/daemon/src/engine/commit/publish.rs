@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use bridle_host::Host;
 use bridle_loop::{ActuatorLocation, ConsultQuestion, Effect, Order, ThinkerPrompt};
 use bridle_record::AppendNumbers;
 use tokio::sync::oneshot;
@@ -20,6 +21,7 @@ use crate::metrics::EngineMetrics;
 
 /// Work to begin when the session's lock is released.
 enum DeferredStart {
+    Stop(u64),
     Consult(u64, ConsultQuestion),
     Think(u64, ThinkerPrompt),
     Execute(OrderJob),
@@ -46,6 +48,8 @@ pub(in crate::engine) fn settle(
         acts,
         callers: BTreeMap::new(),
         begin: Vec::new(),
+        host: desk.hub.home.host_ref(),
+        is_stopping: desk.hub.running.is_stopping(),
     };
     for after in after {
         settling.one(after);
@@ -60,6 +64,11 @@ pub(in crate::engine) fn settle(
     desk.hub.directory.wakes.set(&desk.session.id, next);
     for begin in begin {
         match begin {
+            DeferredStart::Stop(effect) => {
+                if let Some(worker) = desk.session.lock().workers.get(&effect) {
+                    worker.cancel.cancel();
+                }
+            }
             DeferredStart::Consult(effect, question) => {
                 workers::consult(&desk.hub, &desk.session, effect, question);
             }
@@ -82,6 +91,9 @@ struct PublishContext<'a> {
     /// Those who answered from elsewhere, by the number of their answer.
     callers: BTreeMap<u64, oneshot::Sender<Arc<StreamEvent>>>,
     begin: Vec<DeferredStart>,
+    host: &'a Host,
+    /// Whether the daemon stops: what has not begun waits for the next start.
+    is_stopping: bool,
 }
 
 impl PublishContext<'_> {
@@ -170,7 +182,7 @@ impl PublishContext<'_> {
         match effect {
             Effect::Consult { id, context, subject } => {
                 note_intent(self.core, id.0, record);
-                if self.core.awaits(id.0) {
+                if self.core.awaits(id.0) && !self.is_stopping {
                     let question = ConsultQuestion { context, subject };
                     self.begin.push(DeferredStart::Consult(id.0, question));
                 }
@@ -178,8 +190,12 @@ impl PublishContext<'_> {
             Effect::Think { id, prompt } => {
                 note_intent(self.core, id.0, record);
                 // It may have been given up later in the same batch.
-                if self.core.awaits(id.0) {
-                    self.begin.push(DeferredStart::Think(id.0, prompt));
+                if !self.core.awaits(id.0) || self.is_stopping {
+                    return;
+                }
+                match self.host.is_paid(&prompt) {
+                    true => self.inner.inbox.push_back(InboxItem::Start { effect: id.0 }),
+                    false => self.begin.push(DeferredStart::Think(id.0, prompt)),
                 }
             }
             Effect::Act { id, seq, order, .. } => {
@@ -196,6 +212,7 @@ impl PublishContext<'_> {
                     self.inner.questions.insert(id.0, GuardQuestion { event, question });
                 }
             }
+            Effect::Stop { id } => self.begin.push(DeferredStart::Stop(id.0)),
             Effect::Decided(_)
             | Effect::Settled { .. }
             | Effect::Say(_)
@@ -205,6 +222,7 @@ impl PublishContext<'_> {
 
     fn ask(&mut self, effect: u64, seq: u64, order: &Order) {
         match order.place() {
+            ActuatorLocation::Host if self.is_stopping => {}
             ActuatorLocation::Host => self.inner.inbox.push_back(InboxItem::Start { effect }),
             ActuatorLocation::Shell => {
                 let Some(event) = self.acts.remove(&seq) else { return };
@@ -216,6 +234,9 @@ impl PublishContext<'_> {
 
     fn execute(&mut self, effect: u64) {
         let found = self.core.state.outstanding().into_iter().find(|(id, _)| id.0 == effect);
+        if let Some((id, Effect::Think { prompt, .. })) = found {
+            return self.begin.push(DeferredStart::Think(id.0, prompt));
+        }
         if let Some((id, Effect::Act { order, turn, .. })) = found {
             let record = self.core.open.get(&effect).copied().flatten().unwrap_or(0);
             let asker = self.core.state.asker_of(id);

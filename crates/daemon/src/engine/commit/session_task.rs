@@ -143,13 +143,18 @@ impl PendingBatch {
     fn make(self, hub: &Hub, session: &LiveSessionSlot, core: &mut LoadedSession) -> SteppedBatch {
         let mut batch = AppendBatch::new(core, BatchContext::of(&hub.home));
         if self.works.iter().any(InboxItem::begins) {
-            batch.begin(|| began(&session.owner, hub.limits.approval));
+            batch.begin(|| began(&session.owner, &hub.limits));
         }
         if let Some(busy) = &self.take_up {
             batch.take_up(busy);
         }
         let payer = self.works.iter().rev().find_map(|work| work.payer(&session.owner));
+        let is_stopping = hub.running.is_stopping();
         for work in self.works {
+            // What has not begun waits for the next start.
+            if is_stopping && matches!(work, InboxItem::Start { .. }) {
+                continue;
+            }
             batch.add(work, &self.offers);
         }
         let AppendBatch { mut append, after, acts, changes, .. } = batch;

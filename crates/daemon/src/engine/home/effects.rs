@@ -14,6 +14,7 @@ use std::path::PathBuf;
 use crate::config::DaemonConfig;
 use crate::engine::home::Home;
 use crate::engine::home::guard::protected;
+use crate::engine::home::web::{HTTP, WebActuator};
 use crate::error::DaemonError;
 
 /// Folder of the workspace in that of the state.
@@ -34,7 +35,11 @@ pub(in crate::engine) fn open(config: &DaemonConfig) -> Result<Option<Workspace>
 }
 
 /// Gives a host the actuators of a workspace.
-pub(in crate::engine) fn equip(host: Host, workspace: Option<&Workspace>) -> Host {
+pub(in crate::engine) fn equip(
+    host: Host,
+    workspace: Option<&Workspace>,
+    config: &DaemonConfig,
+) -> Host {
     let Some(workspace) = workspace else { return host };
     let run = |host: Host, name: &str| {
         host.with_actuator(name, Box::new(ExecActuator(workspace.clone())))
@@ -42,6 +47,7 @@ pub(in crate::engine) fn equip(host: Host, workspace: Option<&Workspace>) -> Hos
     EXEC.into_iter()
         .fold(host, run)
         .with_actuator(FILE, Box::new(FileActuator(workspace.clone())))
+        .with_actuator(HTTP, Box::new(WebActuator::new(&config.fetch)))
         .with_actuator(STAGE, Box::new(StageActuator(workspace.clone())))
 }
 

@@ -82,6 +82,8 @@ pub(in crate::engine) struct SlotState {
 #[derive(Debug)]
 pub(in crate::engine) struct CancellableWorker {
     pub(in crate::engine) cancel: CancelFlag,
+    /// Whether it costs something: it has longer to end when the daemon stops.
+    pub(in crate::engine) is_paid: bool,
 }
 
 /// Shell that was let in.

@@ -11,6 +11,7 @@ use bridle_record::{NewOpenEffect, RecordAppend, RecordHash, StateCheckpoint, Wa
 use bridle_sexp::Value;
 
 use crate::bounded_queue::{BoundedQueue, Key};
+use crate::config::EngineLimits;
 use crate::engine::home::schedules::{MAX_SCHEDULES_PER_SESSION, MIN_SCHEDULE_INTERVAL_MS};
 use crate::engine::home::spending::cost;
 use crate::engine::stream::{EngineActivity, SessionStatus};
@@ -186,10 +187,20 @@ fn first_checkpoint(session: &SessionId) -> usize {
     CHECKPOINT_EVERY / 2 + spread % (CHECKPOINT_EVERY / 2)
 }
 
-/// Returns the first event of a session of this owner, in which questions of the guard wait so long for an answer.
-pub(in crate::engine) fn began(owner: &str, approval: Duration) -> SessionStart {
+/// Returns the first event of a session of this owner, with the limits of the settings.
+pub(in crate::engine) fn began(owner: &str, settings: &EngineLimits) -> SessionStart {
+    let milliseconds = |time: Duration| i64::try_from(time.as_millis()).unwrap_or(i64::MAX);
+    let turns = &settings.turns;
     let limits = SessionLimits {
-        approval_ms: i64::try_from(approval.as_millis()).unwrap_or(i64::MAX),
+        approval_ms: milliseconds(settings.approval),
+        depth: turns.rounds,
+        acts: turns.acts,
+        vetoes_in_row: turns.vetoes,
+        turn_deadline_ms: milliseconds(turns.time),
+        host_act_ms: milliseconds(turns.act_time),
+        turn_tokens: turns.tokens,
+        turn_microdollars: turns.microdollars,
+        budget_asks: turns.asks.into(),
         schedules: MAX_SCHEDULES_PER_SESSION,
         schedule_min_ms: MIN_SCHEDULE_INTERVAL_MS,
         ..SessionLimits::default()

@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use bridle_host::{
     ActContext, ActIo, Actuator as _, Host, ProposalPlace, Readership, ThinkerChoice,
@@ -329,7 +329,7 @@ fn crashed(state: &Path, root: &Path, crash: Crash) {
         at: now,
     };
     let mut batch = AppendBatch::new(&mut core, means);
-    batch.begin(|| began("uid:1000", Duration::from_secs(60)));
+    batch.begin(|| began("uid:1000", &crate::config::EngineLimits::default()));
     batch.add(InboxItem::Signal(Box::new(inbound(asked))), &[]);
     let found = batch.after.iter().find_map(|after| match after {
         PostCommit::Carry { effect, draft } => match &**effect {

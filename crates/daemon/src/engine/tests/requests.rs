@@ -1,7 +1,7 @@
 //! Requests to shells, and acts of the host around a crash.
 
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use bridle_host::{Host, ThinkerChoice};
 use bridle_loop::{EffectId, KeywordName, Outcome, SessionId, SessionLimits};
@@ -148,7 +148,10 @@ async fn a_request_that_nobody_answers_expires() {
     let name = SessionId::parse("work").expect("a name");
     let held = rig.hub.find_or_make(&name, &owner().name(), 0);
     let (done, begun) = tokio::sync::oneshot::channel();
-    let began = bridle_loop::SessionStart { limits, ..began("uid:1000", Duration::from_secs(60)) };
+    let began = bridle_loop::SessionStart {
+        limits,
+        ..began("uid:1000", &crate::config::EngineLimits::default())
+    };
     held.post(InboxItem::Begin { began: Box::new(began), done });
     assert!(begun.await.expect("begun"));
     drop(held);
@@ -207,7 +210,7 @@ fn crashed(directory: &std::path::Path, crash: Crash, text: &str) -> u64 {
         at: now,
     };
     let mut batch = AppendBatch::new(&mut core, means);
-    batch.begin(|| began("uid:1000", Duration::from_secs(60)));
+    batch.begin(|| began("uid:1000", &crate::config::EngineLimits::default()));
     batch.add(InboxItem::Signal(Box::new(inbound)), &[]);
     let act = batch.after.iter().find_map(|after| match after {
         PostCommit::Carry { effect, .. } => match &**effect {

@@ -1,6 +1,8 @@
 //! A hub on a directory of its own, and shells attached to it.
 
 use crate::engine::attach_fresh;
+use crate::engine::queries::facts::HubFacts;
+use crate::engine::start::start_with;
 use crate::engine::start_hub;
 use crate::engine::stop_hub;
 use std::future::poll_fn;
@@ -24,6 +26,7 @@ use crate::engine::{
 use crate::oacp::to_signal::{read_message, to_signal};
 use bridle_history::RecordHistory;
 use bridle_history::replay::ReplayRange;
+use bridle_host::Host;
 
 /// So long that a slow machine does not reach it; reached, the test hangs otherwise.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -93,6 +96,17 @@ impl Rig {
         Rig { directory, config, hub }
     }
 
+    /// A hub with a host of the test's own.
+    pub(super) async fn with_host(make: impl FnOnce(&DaemonConfig, Arc<HubFacts>) -> Host) -> Rig {
+        let directory = Kept(TempDir::new().expect("a directory"));
+        let config =
+            DaemonConfig { state: directory.0.path().to_owned(), ..DaemonConfig::default() };
+        let facts = Arc::new(HubFacts::default());
+        let host = make(&config, Arc::clone(&facts));
+        let hub = start_with(&config, facts, host).await.expect("the hub starts");
+        Rig { directory, config, hub }
+    }
+
     /// A hub on a directory that has a record.
     pub(super) async fn on(directory: TempDir) -> Rig {
         Rig::on_with(directory, |_| {}).await
@@ -110,8 +124,13 @@ impl Rig {
 
     /// Stops the hub in order and starts another on the same directory.
     pub(super) async fn restart(self) -> Rig {
+        self.restart_within(PATIENCE).await
+    }
+
+    /// Stops the hub in order, with so much time for what is under way, and starts another.
+    pub(super) async fn restart_within(self, grace: Duration) -> Rig {
         let Rig { directory, config, hub } = self;
-        stop_hub(&hub, PATIENCE).await;
+        stop_hub(&hub, grace).await;
         drop(hub);
         let hub = start_hub(&config).await.expect("the hub starts again");
         Rig { directory, config, hub }

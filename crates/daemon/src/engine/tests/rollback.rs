@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use bridle_host::{
     ActContext, ActIo, Actuator as _, Host, ProposalPlace, Readership, ThinkerChoice,
@@ -250,6 +250,23 @@ fn last(batch: &AppendBatch<'_>) -> (EffectId, Option<Order>, usize) {
     found.expect("something is wanted")
 }
 
+/// The advice about a failed turn, as a worker brings it.
+fn advised(host: &Host, batch: &AppendBatch<'_>) -> InboxItem {
+    let asked = batch.after.iter().rev().find_map(|after| match after {
+        PostCommit::Carry { effect, .. } => match &**effect {
+            Effect::Consult { id, context, .. } => Some((id.0, host.consult(context))),
+            _ => None,
+        },
+        _ => None,
+    });
+    let (effect, mut advice) = asked.expect("a question");
+    host.prepare(
+        &mut advice.proposals,
+        ProposalPlace { session: "work", readers: Readership::Owners },
+    );
+    InboxItem::Consulted { effect, advice }
+}
+
 /// Has an order carried out, as a worker does.
 fn carried(host: &Host, of: (EffectId, TurnId, u64), order: &Order, at: i64) -> Outcome {
     let session = SessionId::parse("work").expect("a name");
@@ -300,7 +317,7 @@ fn crashed(config: &DaemonConfig, root: &Path, crash: Crash) {
             numbers[0].get(draft).expect("a number").0
         };
     let mut batch = AppendBatch::new(&mut core, means);
-    batch.begin(|| began("uid:1000", Duration::from_secs(60)));
+    batch.begin(|| began("uid:1000", &crate::config::EngineLimits::default()));
     let mut prompt = signal("(:type :EVENT :id 1 :payload (:sensor :user-prompt :text \"one\"))");
     prompt.kind = SignalKind::Event;
     batch.add(InboxItem::Signal(Box::new(inbound(prompt))), &[]);
@@ -320,6 +337,8 @@ fn crashed(config: &DaemonConfig, root: &Path, crash: Crash) {
     let (thought, _, _) = last(&batch);
     let fault = ThinkerFault { reason: "out of words".into(), retryable: false };
     batch.add(InboxItem::Drafted { effect: thought.0, draft: Err(fault) }, &[]);
+    let advice = advised(&host, &batch);
+    batch.add(advice, &[]);
     let (back, order, draft) = last(&batch);
     if crash != Crash::Planned {
         batch.add(InboxItem::Start { effect: back.0 }, &[]);

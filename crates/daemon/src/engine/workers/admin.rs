@@ -162,7 +162,7 @@ async fn fork(
         false => &source_owner,
     };
     let fork = ForkPoint { session, record, state: state.to_value() };
-    let began = SessionStart { fork: Some(fork), ..began(owner, hub.limits.approval) };
+    let began = SessionStart { fork: Some(fork), ..began(owner, &hub.limits) };
     let held = hub.find_or_make(&id, owner, 0);
     if held.session.owner != *owner {
         return Err(format!("a session `{id}` exists already"));

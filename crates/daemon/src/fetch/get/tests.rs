@@ -253,3 +253,37 @@ async fn with_tls_the_certificate_must_be_of_the_host() {
     assert_eq!(fetcher.fetch("https://localhost/").await.unwrap_err(), FetchRefusal::Downgrade);
     assert!(seen.all().iter().all(|what| !what.ends_with(":80")), "{:?}", seen.all());
 }
+
+/// Asks `http://a.example/x` by an order and tells the status, the text and what was sent.
+async fn ordered(method: &str, answers: &[String]) -> (u16, String, Option<String>, Vec<String>) {
+    let (to, heard) = server(answers.to_vec()).await;
+    let (fetcher, _) = fetcher("*", &[("a.example", &[PUBLIC]), ("b.example", &[PUBLIC])], to);
+    let order = super::WebOrder {
+        method: method.parse().unwrap(),
+        url: "http://a.example/x?y=1",
+        host: "a.example",
+        port: 80,
+        headers: vec![("x-note", "yes"), ("host", "b.example")],
+        body: None,
+    };
+    let got = fetcher.exchange(&order).await.unwrap();
+    let text = String::from_utf8(got.content).unwrap();
+    (got.status, text, got.location, heard.all())
+}
+
+#[tokio::test]
+async fn an_order_reaches_its_host_alone_and_hears_every_status() {
+    let none = "HTTP/1.1 404 Not Found\r\ncontent-length: 4\r\n\r\nnone".to_owned();
+    let (status, text, _, heard) = ordered("POST", &[none]).await;
+    assert_eq!((status, text.as_str()), (404, "none"));
+    let head = heard.concat().to_ascii_lowercase();
+    assert!(head.starts_with("post /x?y=1 http/1.1\r\n"), "{head}");
+    assert!(head.contains("x-note: yes") && head.contains("host: a.example"), "{head}");
+    let (status, text, ..) = ordered("GET", &[moved("/y"), ok("here")]).await;
+    assert_eq!((status, text.as_str()), (200, "here"));
+    let (status, _, location, heard) = ordered("GET", &[moved("http://b.example/z")]).await;
+    assert_eq!((status, location.as_deref()), (302, Some("http://b.example/z")));
+    assert_eq!(heard.len(), 1, "nobody else is asked");
+    let (_, text, ..) = ordered("GET", &[ok(&"x".repeat(200))]).await;
+    assert_eq!(text.len(), 64, "no more than the limit");
+}

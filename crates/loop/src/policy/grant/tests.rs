@@ -238,3 +238,18 @@ fn administration_that_a_model_proposes_is_never_granted() {
         (PolicyVerdict::Deny, &["built-in.administration".into()][..])
     );
 }
+
+#[test]
+fn commits_are_granted_for_their_project_and_no_other() {
+    let facts = |project: &str| {
+        let described = format!(
+            "(:principal \"uid:1\" :owner t :by :reflex :session-owner \"uid:1\" :target :stage :payload \
+             (:action :commit :stage \"0a\" :prepared (:project {project:?} :inside t :changes (:files 1))))"
+        );
+        PolicyFacts::described(&described).unwrap_or_else(|why| panic!("{described}: {why}"))
+    };
+    let terms = facts("/p").grant(GrantScope::Folder, UNTIL).expect("a scope");
+    assert!(terms.includes(&facts("/p")) && !terms.includes(&facts("/p/q")));
+    assert!(terms.sentence().contains("\"commit\" by \"stage\""), "{}", terms.sentence());
+    assert!(terms.sentence().ends_with("in \"/p\"."), "{}", terms.sentence());
+}
