@@ -115,6 +115,13 @@ const RULES: &[LayerRule] = &[
         outside: OutsideRule::Without(RUNTIMES),
     },
     LayerRule {
+        // Skills of a home: files and threads, no protocol.
+        name: "bridle-skill-host",
+        rooms: &["bridle-host", "bridle-loop", "bridle-sexp", "bridle-skill"],
+        test_rooms: &[],
+        outside: OutsideRule::Without(&["clap", "toml", "anyhow"]),
+    },
+    LayerRule {
         // Bytes in, bytes out: who sends them, with which key, is the host's.
         name: "bridle-models",
         rooms: &["bridle-org", "bridle-sexp"],
@@ -162,6 +169,7 @@ const RULES: &[LayerRule] = &[
             "bridle-org",
             "bridle-record",
             "bridle-sexp",
+            "bridle-skill-host",
             "bridle-wire",
         ],
         test_rooms: &["bridle-test-support"],
@@ -231,6 +239,7 @@ const RULES: &[LayerRule] = &[
             "bridle-shell",
             // `skill check` and `skill test` need no daemon.
             "bridle-skill",
+            "bridle-skill-host",
             "bridle-wire",
         ],
         test_rooms: &["bridle-test-support"],

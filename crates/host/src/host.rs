@@ -65,6 +65,16 @@ impl Host {
         self
     }
 
+    /// Puts a thinker before the one that there is.
+    #[must_use]
+    pub fn with_thinker_before(
+        mut self,
+        before: impl FnOnce(Box<dyn Thinker>) -> Box<dyn Thinker>,
+    ) -> Self {
+        self.thinker = before(self.thinker);
+        self
+    }
+
     /// Adds an actuator.
     #[must_use]
     pub fn with_actuator(mut self, name: &str, actuator: Box<dyn Actuator>) -> Self {

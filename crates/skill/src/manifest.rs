@@ -146,6 +146,11 @@ impl CapabilitySet {
         self.0.insert(capability);
     }
 
+    /// Whether it has none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Whether it may ask for this action.
     pub fn allows(&self, target: &str, action: &str) -> bool {
         self.0.iter().any(|capability| capability.covers(target, Some(action)))
@@ -162,6 +167,12 @@ impl CapabilitySet {
             !before.0.iter().any(|old| old.covers(&capability.target, capability.action.as_deref()))
         };
         self.0.iter().filter(is_new).cloned().collect()
+    }
+}
+
+impl FromIterator<Capability> for CapabilitySet {
+    fn from_iter<I: IntoIterator<Item = Capability>>(all: I) -> Self {
+        Self(all.into_iter().collect())
     }
 }
 

@@ -26,8 +26,8 @@ pub enum SkillRequest {
 }
 
 impl SkillRequest {
-    /// Reads what the instance asks for.
-    pub(crate) fn read(value: &Value) -> Option<Self> {
+    /// Reads a request that [`Self::to_value`] or a running program made.
+    pub fn read(value: &Value) -> Option<Self> {
         match value.get("do")?.as_keyword()? {
             "act" => Some(Self::Act {
                 target: name(value.get("target")?)?,

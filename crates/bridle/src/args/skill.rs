@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Subcommand, ValueHint};
 
+use crate::settings::ConfigFile;
+
 /// Text below the help of the verbs.
 pub(crate) const EXAMPLES: &str = "A skill is an Org file with properties, blocks of the skill language and tests; \
     docs/skills.md is its tutorial. check and test need no daemon.\n\n\
@@ -40,6 +42,45 @@ pub(crate) enum SkillCommand {
         /// Print one JSON object per file, one per line
         #[arg(long)]
         json: bool,
+    },
+    /// List the skills of your Org folder, and what is wrong with those that do not serve
+    #[command(
+        after_help = "Reads the folder `skills` of the Org folder as the daemon does, tests included; works with or without \
+        a running daemon. Exit 1 if a file is not in order.\n\n\
+        Examples:\n  \
+        bridle skill list\n  \
+        bridle skill list --json"
+    )]
+    List {
+        /// Print one JSON object per skill or fault, one per line
+        #[arg(long)]
+        json: bool,
+        /// State directory
+        #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+        state: Option<String>,
+        #[command(flatten)]
+        file: ConfigFile,
+    },
+    /// Let a skill ask for the actions that its file names; shows them and asks first
+    #[command(
+        after_help = "Asking is not being allowed: policies judge every action. A skill that later names more waits for \
+        this command again, and its version before serves until then.\n\n\
+        Examples:\n  \
+        bridle skill enable ~/org/skills/water-plants.org\n  \
+        bridle skill enable --yes ~/org/skills/water-plants.org"
+    )]
+    Enable {
+        /// File of the skill
+        #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
+        skill: PathBuf,
+        /// Do not ask
+        #[arg(long)]
+        yes: bool,
+        /// State directory
+        #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+        state: Option<String>,
+        #[command(flatten)]
+        file: ConfigFile,
     },
     /// Run the tests of skills: exit 1 if one fails
     #[command(

@@ -1,6 +1,8 @@
 //! `bridle skill`: skills as files; here are the dispatch and what the verbs share.
 
 mod check;
+mod enable;
+mod list;
 mod new;
 mod test;
 
@@ -12,11 +14,18 @@ use bridle_skill::{MAX_SKILL_BYTES, Skill, SkillFault, SkillLimits, SkillSource}
 use crate::args::skill::SkillCommand;
 use crate::exit::{BridleExit, CommandFailure};
 use crate::json::{object, quoted};
+use crate::settings::GivenFlags;
 
 pub(crate) fn run(verb: &SkillCommand) -> Result<BridleExit, CommandFailure> {
     match verb {
         SkillCommand::New { name, to } => new::run(name, to),
         SkillCommand::Check { files, json } => check::run(files, *json),
+        SkillCommand::List { json, state, file } => {
+            list::run(*json, &GivenFlags::with_state(file.clone(), state.clone()))
+        }
+        SkillCommand::Enable { skill, yes, state, file } => {
+            enable::run(skill, *yes, &GivenFlags::with_state(file.clone(), state.clone()))
+        }
         SkillCommand::Test { files, json } => test::run(files, *json),
     }
 }

@@ -13,6 +13,7 @@ pub(in crate::engine) mod record_writer;
 pub(in crate::engine) mod refusals;
 pub(in crate::engine) mod schedules;
 pub(in crate::engine) mod secret_mask;
+pub(in crate::engine) mod skills;
 pub(in crate::engine) mod spending;
 pub(in crate::engine) mod unsaved_buffers;
 mod web;

@@ -14,6 +14,7 @@ use bridle_loop::{CONTEXT, RecordKind, SessionId, TimerTick};
 use bridle_memex::MEMORY;
 use bridle_record::{NewRecord, RecordAppend, RecordStore, WakingSession};
 use bridle_sexp::Value;
+use bridle_skill_host::SkillThinker;
 
 use crate::config::DaemonConfig;
 use crate::engine::clock::MonotonicClock;
@@ -27,6 +28,7 @@ use crate::engine::home::readers::ReaderPool;
 use crate::engine::home::record_writer::RecordWriter;
 use crate::engine::home::refusals::RefusalCounter;
 use crate::engine::home::schedules::ScheduleList;
+use crate::engine::home::skills;
 use crate::engine::home::spending::RecordBudgetUse;
 use crate::engine::home::unsaved_buffers::UnsavedBuffers;
 use crate::engine::hub::Hub;
@@ -79,6 +81,9 @@ pub(in crate::engine) async fn start_with(
     facts: Arc<HubFacts>,
     host: Host,
 ) -> Result<Arc<Hub>, DaemonError> {
+    let skills = skills::open(config).await;
+    let host =
+        host.with_thinker_before(|inner| Box::new(SkillThinker::new(Arc::clone(&skills), inner)));
     #[cfg(feature = "faults")]
     let host = host.with_tally(config.state.clone());
     let options = bridle_record::StoreOptions::default();
@@ -145,6 +150,7 @@ pub(in crate::engine) async fn start_with(
     policy_install::record_first_policies(&hub, DAEMON_PRINCIPAL).await;
     take_up(&hub, &waiting);
     hub.running.tasks.spawn(keep_time(Arc::clone(&hub), config.heartbeat));
+    hub.running.tasks.spawn(skills::watch(skills, hub.running.quit.clone()));
     Ok(hub)
 }
 

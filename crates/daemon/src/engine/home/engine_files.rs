@@ -16,6 +16,7 @@ use crate::engine::clock::MonotonicClock;
 use crate::engine::home::Home;
 use crate::engine::home::guard::protected;
 use crate::engine::home::memex_service::AsyncMemexService;
+use crate::engine::home::skills::SKILL_FOLDER;
 use crate::engine::home::unsaved_buffers::UnsavedBuffers;
 use crate::error::DaemonError;
 
@@ -82,7 +83,9 @@ impl EngineFiles {
     /// # Errors
     /// The folder or its past cannot be used.
     fn open(&self, root: &Path) -> Result<Arc<MemoryStore>, DaemonError> {
-        let options = MemoryOptions { root: root.to_owned(), protected: self.protected.clone() };
+        // What a skill is, the owner alone decides, in an editor.
+        let protected = self.protected.iter().cloned().chain([root.join(SKILL_FOLDER)]).collect();
+        let options = MemoryOptions { root: root.to_owned(), protected };
         let memory = MemoryStore::open(&self.state, &options).map_err(DaemonError::Memory)?;
         let (root, rules) = (memory.root().to_owned(), self.rules.rules.clone());
         memory.set_keep_rule(Box::new(move |path, bytes| {

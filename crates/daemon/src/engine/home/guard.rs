@@ -19,6 +19,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use crate::access::policy_file;
 use crate::access::policy_load::{self, LoadMarker};
 use crate::config::{DaemonConfig, PolicyChoice};
+use crate::engine::home::skills::SKILL_FOLDER;
 
 /// The policies of one daemon.
 pub(crate) struct PolicyGuard {
@@ -210,6 +211,8 @@ fn read(
 pub(in crate::engine) fn protected(config: &DaemonConfig) -> Vec<Box<str>> {
     let named = config.protected.iter().map(PathBuf::as_path);
     let named = named.chain(config.policy.file()).chain([config.state.as_path()]);
+    let skills = config.memex.as_ref().map(|memex| memex.join(SKILL_FOLDER));
+    let named = named.chain(skills.as_deref());
     let mut all: Vec<Box<str>> = Vec::new();
     for path in named {
         let ways = [std::path::absolute(path).ok(), path.canonicalize().ok()];

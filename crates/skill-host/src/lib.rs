@@ -1,0 +1,25 @@
+//! Skills in a daemon: a folder of Org files becomes a table of skills, and a thinker that calls them before another one.
+//!
+//! Called by the daemon, and by `bridle skill` without one. The folder is looked at again and again; a skill that is
+//! changed is read, loaded and tested before it takes the place of the old one, which serves until then. A turn ends on
+//! the version that it began on: versions are kept by their hash.
+//!
+//! In reading order:
+//! - `storage`: versions, saved values and enabled capabilities in the state directory
+//! - `registry`: the folder, and the table made of it
+//! - `stimulus`: a signal as a skill sees it, and which skill it wakes
+//! - `turn_log`: requests and answers of a turn, in its drafts
+//! - `thinker`: the thinker that calls skills
+
+mod storage;
+
+mod registry;
+
+mod stimulus;
+mod turn_log;
+
+mod thinker;
+
+pub use registry::{SkillEntry, SkillProblem, SkillRegistry, SkillTable};
+pub use storage::{SkillStorage, StorageError};
+pub use thinker::SkillThinker;

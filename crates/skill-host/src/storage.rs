@@ -1,0 +1,162 @@
+//! What skills leave in the state directory: versions by their hash, saved values, capabilities that the owner enabled.
+
+use std::fs;
+use std::io::{self, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+
+use bridle_sexp::{Value, read_one};
+use bridle_skill::{Capability, CapabilitySet, MAX_SKILL_BYTES, SkillId};
+use thiserror::Error;
+
+/// Bytes of the value that a skill saves for one principal.
+const MAX_SAVED_BYTES: usize = 1 << 20;
+
+/// The state directory could not be read or written, or a value is too large.
+#[derive(Debug, Error)]
+pub enum StorageError {
+    /// A file could not be read or written.
+    #[error("{path}: {source}")]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        source: io::Error,
+    },
+    /// A saved value is larger than a skill may keep.
+    #[error("the value has {0} bytes, expected at most {MAX_SAVED_BYTES}")]
+    TooLarge(usize),
+    /// A file holds something else than was written to it.
+    #[error("{0} is damaged: delete it to begin anew")]
+    Damaged(PathBuf),
+}
+
+/// Folder `skills` of a state directory.
+#[derive(Debug, Clone)]
+pub struct SkillStorage {
+    folder: PathBuf,
+}
+
+impl SkillStorage {
+    /// Takes the state directory; nothing is read or made yet.
+    pub fn new(state: &Path) -> Self {
+        Self { folder: state.join("skills") }
+    }
+
+    /// Keeps the text of a version.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn keep_version(&self, hash: &str, text: &str) -> Result<(), StorageError> {
+        let path = self.version(hash);
+        match path.exists() {
+            true => Ok(()),
+            false => write(&path, text),
+        }
+    }
+
+    /// Text of a version that was kept.
+    pub fn read_version(&self, hash: &str) -> Option<String> {
+        let is_hash = hash.len() == 64 && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let path = is_hash.then(|| self.version(hash))?;
+        read(&path, MAX_SKILL_BYTES).ok().flatten()
+    }
+
+    /// Value that a skill saved last for this principal; nil before the first.
+    ///
+    /// # Errors
+    /// The file cannot be read, or is damaged.
+    pub fn saved(&self, skill: &SkillId, principal: &str) -> Result<Value, StorageError> {
+        let path = self.saved_file(skill, principal);
+        let Some(text) = read(&path, MAX_SAVED_BYTES)? else { return Ok(Value::Nil) };
+        let value = read_one(&text).map(|tree| tree.root().to_value());
+        value.map_err(|_| StorageError::Damaged(path))
+    }
+
+    /// Saves a value of a skill for this principal.
+    ///
+    /// # Errors
+    /// The value is too large, or the file cannot be written.
+    pub fn save(
+        &self,
+        skill: &SkillId,
+        principal: &str,
+        value: &Value,
+    ) -> Result<(), StorageError> {
+        let text = value.to_string();
+        if text.len() > MAX_SAVED_BYTES {
+            return Err(StorageError::TooLarge(text.len()));
+        }
+        write(&self.saved_file(skill, principal), &text)
+    }
+
+    /// Capabilities that the owner enabled for a skill; `None` for one that was never enabled.
+    ///
+    /// # Errors
+    /// The file cannot be read, or is damaged.
+    pub fn enabled(&self, skill: &SkillId) -> Result<Option<CapabilitySet>, StorageError> {
+        let path = self.enabled_file(skill);
+        let Some(text) = read(&path, MAX_SKILL_BYTES)? else { return Ok(None) };
+        let all = text.split_whitespace().map(Capability::parse).collect::<Option<Vec<_>>>();
+        let all = all.ok_or(StorageError::Damaged(path))?;
+        Ok(Some(all.into_iter().collect()))
+    }
+
+    /// Enables a skill with these capabilities.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn enable(&self, skill: &SkillId, set: &CapabilitySet) -> Result<(), StorageError> {
+        let lines: String = set.iter().map(|capability| format!("{capability}\n")).collect();
+        write(&self.enabled_file(skill), &lines)
+    }
+
+    fn version(&self, hash: &str) -> PathBuf {
+        self.folder.join("versions").join(format!("{hash}.org"))
+    }
+
+    fn enabled_file(&self, skill: &SkillId) -> PathBuf {
+        self.folder.join("enabled").join(skill.as_str())
+    }
+
+    /// The name of a principal may have any character, so it is written in hexadecimal digits.
+    fn saved_file(&self, skill: &SkillId, principal: &str) -> PathBuf {
+        let name: String =
+            principal.bytes().take(MAX_NAME_BYTES).map(|b| format!("{b:02x}")).collect();
+        self.folder.join("saved").join(skill.as_str()).join(name)
+    }
+}
+
+/// Bytes of a principal that name a file: file systems take names of 255.
+const MAX_NAME_BYTES: usize = 120;
+
+/// Text of a file; `None` when there is no such file.
+fn read(path: &Path, limit: usize) -> Result<Option<String>, StorageError> {
+    let failed = |source| StorageError::File { path: path.to_owned(), source };
+    match fs::metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(failed(error)),
+        Ok(facts) if facts.len() > limit as u64 => {
+            return Err(StorageError::Damaged(path.to_owned()));
+        }
+        Ok(_) => {}
+    }
+    fs::read_to_string(path).map(Some).map_err(failed)
+}
+
+/// Writes a file beside and then in its place: whatever happens, one of the two is whole.
+fn write(path: &Path, text: &str) -> Result<(), StorageError> {
+    let failed = |source| StorageError::File { path: path.to_owned(), source };
+    if let Some(folder) = path.parent() {
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(failed)?;
+    }
+    let beside = path.with_extension("new");
+    let written = || -> io::Result<()> {
+        let mut options = fs::OpenOptions::new();
+        let mut file = options.write(true).create(true).truncate(true).mode(0o600).open(&beside)?;
+        file.write_all(text.as_bytes())?;
+        file.sync_all()?;
+        fs::rename(&beside, path)
+    };
+    written().map_err(failed)
+}

@@ -1,0 +1,305 @@
+//! The thinker that calls skills: signals that wake none go to the thinker behind it.
+//!
+//! A request of a skill becomes a draft with one call; its outcome comes back with the next prompt of the turn. While the
+//! call waits its instance is kept; when it is gone, after a restart or because there are too many, the skill runs again
+//! from the answers in the drafts.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasher as _, RandomState};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use bridle_host::{DaemonFacts, HostFuture, Thinker, ThoughtIo};
+use bridle_loop::{
+    CallId, Draft, DraftStop, KeywordName, ModelRef, Proposal, ReflexAdvice, SessionId,
+    SignalContext, ThinkerFault, ThinkerPrompt, TurnId,
+};
+use bridle_sexp::Value;
+use bridle_skill::{
+    LoggedRequest, RunProgress, Skill, SkillAnswer, SkillCall, SkillFault, SkillId, SkillRequest,
+    SkillRun,
+};
+
+use crate::registry::SkillRegistry;
+use crate::stimulus::awakened;
+use crate::turn_log;
+
+/// Calls that wait with their instance; of more, the instance is given up and the skill runs again.
+const MAX_LIVE_CALLS: usize = 256;
+
+/// Prefix of the name under which a skill is a draft's author.
+const NAME_PREFIX: &str = "skill:";
+
+/// Calls that wait, by the turn that they belong to.
+type LiveCalls = Arc<Mutex<HashMap<(SessionId, TurnId), SkillRun>>>;
+
+/// Calls skills, and asks another thinker where none is woken.
+pub struct SkillThinker {
+    registry: Arc<SkillRegistry>,
+    inner: Box<dyn Thinker>,
+    live: LiveCalls,
+}
+
+impl SkillThinker {
+    /// Puts the skills of a registry before a thinker.
+    pub fn new(registry: Arc<SkillRegistry>, inner: Box<dyn Thinker>) -> Self {
+        Self { registry, inner, live: Arc::default() }
+    }
+}
+
+impl Thinker for SkillThinker {
+    fn consult(&self, context: &SignalContext, facts: &dyn DaemonFacts) -> ReflexAdvice {
+        match awakened(&self.registry.table(), context) {
+            Some(_) => ReflexAdvice { think: true, ..ReflexAdvice::default() },
+            None => self.inner.consult(context, facts),
+        }
+    }
+
+    fn think<'a>(
+        &'a self,
+        prompt: &'a ThinkerPrompt,
+        io: &'a ThoughtIo,
+    ) -> HostFuture<'a, Result<Draft, ThinkerFault>> {
+        // The first draft of a turn says whose it is; a later prompt goes to the same.
+        let author = prompt.rounds.first().map(|round| round.model.clone().unwrap_or_default());
+        let is_skills = match &author {
+            Some(author) => author.name.starts_with(NAME_PREFIX),
+            None => awakened(&self.registry.table(), &prompt.context).is_some(),
+        };
+        if !is_skills {
+            return self.inner.think(prompt, io);
+        }
+        let (registry, live) = (Arc::clone(&self.registry), Arc::clone(&self.live));
+        let prompt = prompt.clone();
+        let hash = author.and_then(|author| author.digest.clone());
+        Box::pin(async move {
+            let call = io.run_blocking(move || {
+                SkillTurn { registry: &registry, live: &live, prompt: &prompt }
+                    .draft(hash.as_deref())
+            });
+            match call.await {
+                Ok(draft) => draft,
+                Err(_) => Err(fault("the call of a skill broke off")),
+            }
+        })
+    }
+
+    fn answers_prose(&self) -> bool {
+        self.inner.answers_prose()
+    }
+}
+
+fn fault(reason: impl Into<Box<str>>) -> ThinkerFault {
+    ThinkerFault { reason: reason.into(), retryable: false }
+}
+
+/// One prompt of a turn that a skill thinks in.
+struct SkillTurn<'t> {
+    registry: &'t SkillRegistry,
+    live: &'t LiveCalls,
+    prompt: &'t ThinkerPrompt,
+}
+
+impl SkillTurn<'_> {
+    fn draft(&self, hash: Option<&str>) -> Result<Draft, ThinkerFault> {
+        let (skill, call) = self.skill(hash)?;
+        let id = skill.manifest().id.clone();
+        let told = |error: &SkillFault| fault(format!("skill {id}: {error}"));
+        let rounds = self.prompt.rounds.iter().map(|round| &**round);
+        let log =
+            turn_log::read(rounds).ok_or_else(|| fault("the log of the skill is unreadable"))?;
+        let (mut run, mut progress) = self.resumed(&skill, &call, &log).map_err(|it| told(&it))?;
+        let known = log.len();
+        let mut saved = None;
+        loop {
+            match progress {
+                RunProgress::Ends(value) => {
+                    self.save(&id, saved.as_ref())?;
+                    return self.last_draft(&skill, &value, &run.log()[known..]);
+                }
+                RunProgress::Asks(request) => match self.answer(&skill, &request, &mut saved)? {
+                    Some(answer) => progress = run.answer(answer).map_err(|it| told(&it))?,
+                    None => {
+                        self.save(&id, saved.as_ref())?;
+                        let draft = self.asking_draft(&skill, &request, &run.log()[known..]);
+                        self.park(run);
+                        return Ok(draft);
+                    }
+                },
+            }
+        }
+    }
+
+    /// The skill of the turn, on the version that the turn began on.
+    fn skill(&self, hash: Option<&str>) -> Result<(Arc<Skill>, SkillCall), ThinkerFault> {
+        let table = self.registry.table();
+        let found = awakened(&table, &self.prompt.context);
+        let Some(hash) = hash else {
+            return found.ok_or_else(|| fault("no skill is woken by this any more"));
+        };
+        let gone = || fault("the version of the skill that this turn began on is gone");
+        let skill = self.registry.version(hash).ok_or_else(gone)?;
+        // The call follows from the signal and the skill alone.
+        let only = crate::registry::SkillTable::of_one(&skill);
+        let (_, call) = awakened(&only, &self.prompt.context).ok_or_else(gone)?;
+        Ok((skill, call))
+    }
+
+    /// The call where it stands: in its live instance, or run again.
+    fn resumed(
+        &self,
+        skill: &Arc<Skill>,
+        call: &SkillCall,
+        log: &[LoggedRequest],
+    ) -> Result<(SkillRun, RunProgress), SkillFault> {
+        let waiting = self.live().remove(&self.key());
+        if let (Some(mut run), Some((last, before))) = (waiting, log.split_last())
+            && run.log() == before
+            && run.skill().source().hash == skill.source().hash
+        {
+            let progress = run.answer(last.answer.clone())?;
+            return Ok((run, progress));
+        }
+        SkillRun::replay(skill, call, log)
+    }
+
+    fn key(&self) -> (SessionId, TurnId) {
+        (self.prompt.context.session.clone(), self.prompt.context.turn)
+    }
+
+    fn live(&self) -> std::sync::MutexGuard<'_, HashMap<(SessionId, TurnId), SkillRun>> {
+        self.live.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn park(&self, run: SkillRun) {
+        let mut live = self.live();
+        if live.len() < MAX_LIVE_CALLS {
+            live.insert(self.key(), run);
+        }
+    }
+
+    fn principal(&self) -> &str {
+        &self.prompt.context.signal.from.principal
+    }
+
+    fn save(&self, id: &SkillId, saved: Option<&Value>) -> Result<(), ThinkerFault> {
+        let Some(value) = saved else { return Ok(()) };
+        let done = self.registry.storage().save(id, self.principal(), value);
+        done.map_err(|error| fault(format!("skill {id}: {error}")))
+    }
+
+    /// The answer to a request that needs nobody else; `None` for an action.
+    fn answer(
+        &self,
+        skill: &Skill,
+        request: &SkillRequest,
+        saved: &mut Option<Value>,
+    ) -> Result<Option<Value>, ThinkerFault> {
+        let id = &skill.manifest().id;
+        Ok(Some(match request {
+            SkillRequest::Act { target, .. } => {
+                let action = request.action().unwrap_or_default();
+                if skill.manifest().capabilities.allows(target, action) {
+                    return Ok(None);
+                }
+                let reason = format!("the skill has no capability {target}/{action}");
+                Value::plist([
+                    ("outcome", Value::keyword("denied")),
+                    ("reason", Value::str(reason)),
+                ])
+            }
+            SkillRequest::Now => {
+                let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+                Value::int(i64::try_from(since.as_secs()).unwrap_or(i64::MAX))
+            }
+            SkillRequest::Random { limit } => {
+                let bits = RandomState::new().hash_one(0_u8) >> 1;
+                let number = i64::try_from(bits).unwrap_or(0);
+                Value::int(number.rem_euclid((*limit).max(1)))
+            }
+            SkillRequest::State => match saved {
+                Some(value) => value.clone(),
+                None => {
+                    let value = self.registry.storage().saved(id, self.principal());
+                    value.map_err(|error| fault(format!("skill {id}: {error}")))?
+                }
+            },
+            SkillRequest::SaveState(value) => {
+                *saved = Some(value.clone());
+                Value::T
+            }
+        }))
+    }
+
+    /// A draft that asks for an action.
+    fn asking_draft(
+        &self,
+        skill: &Skill,
+        request: &SkillRequest,
+        answered: &[LoggedRequest],
+    ) -> Draft {
+        let (target, payload) = match request {
+            SkillRequest::Act { target, payload } => (target.as_str(), payload.clone()),
+            _ => ("", Value::Nil),
+        };
+        let number = self.prompt.rounds.len() + 1;
+        let call = Proposal {
+            target: Some(KeywordName::new(target)),
+            payload,
+            explanation: Some(format!("skill {}", skill.manifest().id).into()),
+            then_think: true,
+            call: Some(CallId::new(&format!("skill-{number}"))),
+        };
+        Draft {
+            calls: vec![call],
+            model: Some(author(skill)),
+            stop: DraftStop::Calls,
+            opaque: Some(turn_log::written(answered, Some(request))),
+            ..Draft::default()
+        }
+    }
+
+    /// The draft that ends the turn.
+    fn last_draft(
+        &self,
+        skill: &Skill,
+        value: &Value,
+        answered: &[LoggedRequest],
+    ) -> Result<Draft, ThinkerFault> {
+        let manifest = skill.manifest();
+        let told = |reason: String| fault(format!("skill {}: {reason}", manifest.id));
+        let answer = SkillAnswer::read(value).map_err(|it| told(it.to_string()))?;
+        let mut calls = Vec::new();
+        if !answer.text.is_empty() && !answer.actions.is_empty() {
+            calls.push(Proposal::message(&answer.text));
+        }
+        for (target, payload) in answer.actions {
+            let action = payload.get("action").and_then(Value::as_keyword).unwrap_or_default();
+            if let Some(target) = &target
+                && !manifest.capabilities.allows(target, action)
+            {
+                return Err(told(format!("it has no capability {target}/{action}")));
+            }
+            let target = target.as_deref().map(KeywordName::new);
+            let explanation = Some(format!("skill {}", manifest.id).into());
+            calls.push(Proposal { explanation, ..Proposal::new(target, payload) });
+        }
+        let text = if calls.is_empty() { answer.text } else { String::new() };
+        Ok(Draft {
+            text: text.into(),
+            calls,
+            model: Some(author(skill)),
+            opaque: Some(turn_log::written(answered, None)),
+            ..Draft::default()
+        })
+    }
+}
+
+/// The skill as the author of a draft.
+fn author(skill: &Skill) -> ModelRef {
+    ModelRef {
+        name: format!("{NAME_PREFIX}{}", skill.manifest().id).into(),
+        digest: Some(skill.source().hash.as_str().into()),
+        ..ModelRef::default()
+    }
+}

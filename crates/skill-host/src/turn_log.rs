@@ -1,0 +1,58 @@
+//! Requests and answers of a turn, as its drafts carry them: the opaque state of a draft has what was asked since the one
+//! before, and the outcome of its call is the answer to the last of them.
+
+use bridle_loop::{CallEnd, OpaqueText, Outcome, ThoughtRound};
+use bridle_sexp::{Value, read_one};
+use bridle_skill::{LoggedRequest, SkillRequest};
+
+/// The state of a draft: answered requests, and the one that its call asks for.
+pub(crate) fn written(answered: &[LoggedRequest], asked: Option<&SkillRequest>) -> OpaqueText {
+    let pair = |logged: &LoggedRequest| {
+        Value::list([logged.request.to_value(), Value::vector([logged.answer.clone()])])
+    };
+    let log = Value::list(answered.iter().map(pair));
+    let asked = asked.map_or(Value::Nil, SkillRequest::to_value);
+    OpaqueText(Value::plist([("log", log), ("asked", asked)]).to_string().into())
+}
+
+/// Requests of the rounds so far, each with its answer; `None` when a round is no skill's.
+pub(crate) fn read<'r>(
+    rounds: impl Iterator<Item = &'r ThoughtRound>,
+) -> Option<Vec<LoggedRequest>> {
+    let mut all = Vec::new();
+    for round in rounds {
+        let text = round.opaque.as_ref()?;
+        let state = read_one(&text.0).ok()?.root().to_value();
+        for pair in state.get("log").and_then(Value::elements).unwrap_or_default() {
+            let [request, answer] = pair.elements()? else { return None };
+            let answer = answer.elements()?.first()?.clone();
+            all.push(LoggedRequest { request: SkillRequest::read(request)?, answer });
+        }
+        let asked = state.get("asked").filter(|asked| !asked.is_nil());
+        if let Some(asked) = asked {
+            let answer = outcome(round);
+            all.push(LoggedRequest { request: SkillRequest::read(asked)?, answer });
+        }
+    }
+    Some(all)
+}
+
+/// The end of the one call of a round, as a skill sees it.
+fn outcome(round: &ThoughtRound) -> Value {
+    let word = |word: &str| ("outcome", Value::keyword(word));
+    let reason = |reason: &str| ("reason", Value::str(reason));
+    match round.calls.first().map(|call| &call.end) {
+        Some(CallEnd::Deed(deed)) => match &deed.outcome {
+            Outcome::Done(value) => Value::plist([word("done"), ("value", value.clone())]),
+            Outcome::Denied(why) | Outcome::Failed(why) => {
+                Value::plist([word(deed.outcome.word()), reason(why)])
+            }
+            other => Value::plist([word(other.word())]),
+        },
+        Some(CallEnd::Rejected(rejection)) => {
+            Value::plist([word("denied"), reason(&rejection.reason)])
+        }
+        Some(CallEnd::Said) => Value::plist([word("done"), ("value", Value::Nil)]),
+        Some(CallEnd::Open) | None => Value::plist([word("unknown-outcome")]),
+    }
+}
