@@ -69,6 +69,7 @@ impl<'h> Session<'h> {
             name: KeywordName::new("log"),
             place: ActuatorLocation::Host,
             actions: vec![KeywordName::new("log")],
+            specs: None,
         };
         session.feed(Event::Registered([log].into()));
         session
