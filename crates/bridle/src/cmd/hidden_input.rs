@@ -22,7 +22,7 @@ impl EchoOff {
         let before = tcgetattr(io::stdin())?;
         let mut quiet = before.clone();
         quiet.local_modes.remove(LocalModes::ECHO);
-        tcsetattr(io::stdin(), OptionalActions::Flush, &quiet)?;
+        tcsetattr(io::stdin(), OptionalActions::Now, &quiet)?;
         Ok(EchoOff(before))
     }
 }

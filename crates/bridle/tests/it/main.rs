@@ -37,6 +37,7 @@ mod cli_upkeep;
 mod cli_why;
 mod conform;
 mod demo;
+mod first_minutes;
 mod guarded;
 mod harness;
 mod http_kill;

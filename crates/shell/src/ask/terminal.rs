@@ -22,7 +22,7 @@ pub enum AskOutput {
     Text,
     /// Every action as a JSON object, one a line.
     Json,
-    /// Every action as a property list, one a line, by the mapping of `bridle sexp --from-json`.
+    /// Every action as a property list, one behind the other, by the mapping of `bridle sexp --from-json`.
     Plist,
 }
 

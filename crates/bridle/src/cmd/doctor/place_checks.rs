@@ -98,7 +98,7 @@ struct StateFindings {
 impl StateFindings {
     fn look(&mut self, path: &Path, depth: usize) -> io::Result<()> {
         let meta = std::fs::symlink_metadata(path)?;
-        self.judge(path, &meta);
+        self.judge(path, &meta, depth == MAX_FOLDER_DEPTH);
         if !meta.is_dir() || depth == 0 {
             return Ok(());
         }
@@ -112,11 +112,14 @@ impl StateFindings {
         Ok(())
     }
 
-    fn judge(&mut self, path: &Path, meta: &Metadata) {
+    /// Folders inside are closed by the one around them; a file may be linked elsewhere.
+    fn judge(&mut self, path: &Path, meta: &Metadata, is_outermost: bool) {
         self.count += 1;
         if meta.is_symlink() || meta.uid() != rustix::process::geteuid().as_raw() {
             self.foreign.push(path.to_owned());
-        } else if (meta.is_file() || meta.is_dir()) && meta.mode() & OPEN_TO_OTHERS != 0 {
+        } else if (meta.is_file() || (is_outermost && meta.is_dir()))
+            && meta.mode() & OPEN_TO_OTHERS != 0
+        {
             self.open.push((path.to_owned(), meta.mode() & 0o777));
         }
     }
