@@ -151,6 +151,21 @@ const RULES: &[LayerRule] = &[
         outside: OutsideRule::Without(&["axum", "clap", "toml", "anyhow"]),
     },
     LayerRule {
+        // The thinker behind which the models are: prompts, tools, providers in force; no wire, no daemon.
+        name: "bridle-model-host",
+        rooms: &[
+            "bridle-host",
+            "bridle-inference",
+            "bridle-loop",
+            "bridle-memex",
+            "bridle-models",
+            "bridle-org",
+            "bridle-sexp",
+        ],
+        test_rooms: &[],
+        outside: OutsideRule::Without(&["axum", "clap", "toml", "anyhow"]),
+    },
+    LayerRule {
         // Reads the record while a daemon may write it; nothing in it waits. Tokio comes with the host.
         name: "bridle-history",
         rooms: &["bridle-host", "bridle-loop", "bridle-record", "bridle-sexp", "bridle-wire"],
@@ -166,6 +181,7 @@ const RULES: &[LayerRule] = &[
             "bridle-jail",
             "bridle-loop",
             "bridle-memex",
+            "bridle-model-host",
             "bridle-org",
             "bridle-record",
             "bridle-sexp",

@@ -1,0 +1,12 @@
+//! The thinker that asks language models, and everything that a home knows about them.
+//!
+//! Called by the daemon. The codecs are in `bridle-models`, the exchanges in `bridle-inference`; what a thought may do
+//! is decided elsewhere: a model proposes, like every thinker.
+//!
+//! In reading order:
+//! - `registry`: providers in force, from `models.org`
+#![forbid(unsafe_code)]
+
+mod registry;
+
+pub use registry::{MODELS_FILE, ModelSeat, ProviderRegistry};
