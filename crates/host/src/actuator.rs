@@ -103,9 +103,12 @@ pub enum CrashOutcome {
 /// The actuators of one host: those of the daemon, which stay, and groups that are swapped while it runs.
 pub(crate) struct ActuatorRegistry {
     own: ActuatorGroup,
-    groups: RwLock<Arc<Vec<(Box<str>, ActuatorGroup)>>>,
+    groups: RwLock<Arc<NamedGroups>>,
     catalog: RwLock<Arc<HostCatalog>>,
 }
+
+/// Groups by name, in the order in which they came.
+type NamedGroups = Vec<(Box<str>, ActuatorGroup)>;
 
 /// Actuators by name.
 pub type ActuatorGroup = Vec<(KeywordName, Arc<dyn Actuator>)>;
@@ -222,7 +225,7 @@ impl ActuatorRegistry {
         Arc::clone(&self.catalog.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    fn groups(&self) -> Arc<Vec<(Box<str>, ActuatorGroup)>> {
+    fn groups(&self) -> Arc<NamedGroups> {
         Arc::clone(&self.groups.read().unwrap_or_else(PoisonError::into_inner))
     }
 

@@ -203,7 +203,7 @@ fn percent_encoded(secret: &[u8]) -> Vec<u8> {
 fn base64_inside(secret: &[u8], offset: usize) -> Vec<u8> {
     let mut bytes = vec![0; offset];
     bytes.extend_from_slice(secret);
-    let is_whole = bytes.len() % 3 == 0;
+    let is_whole = bytes.len().is_multiple_of(3);
     let mut out = Vec::with_capacity(bytes.len() / 3 * 4 + 4);
     for group in bytes.chunks(3) {
         let [a, b, c] = [0, 1, 2].map(|at| u32::from(group.get(at).copied().unwrap_or(0)));

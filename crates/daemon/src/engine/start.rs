@@ -167,12 +167,18 @@ pub(crate) async fn stop_hub(hub: &Arc<Hub>, grace: Duration) {
         inner.inbox.push_back(InboxItem::Evict);
         hub.wake_drive(&session, &mut inner);
     }
-    let ends = tokio::spawn(end_paid_thoughts(Arc::clone(hub), grace / 2));
     hub.running.tasks.close();
-    if tokio::time::timeout(grace, hub.running.tasks.wait()).await.is_err() {
+    let ending = async {
+        let paid_thoughts = end_paid_thoughts(hub, grace / 2);
+        tokio::select! {
+            () = hub.running.tasks.wait() => return,
+            () = paid_thoughts => {}
+        }
+        hub.running.tasks.wait().await;
+    };
+    if tokio::time::timeout(grace, ending).await.is_err() {
         tracing::warn!(left = hub.running.tasks.len(), "work of sessions did not end in time");
     }
-    ends.abort();
     hub.home.files.stop().await;
     note(hub, RecordKind::DaemonDown).await;
     hub.home.keeper.close();
@@ -186,7 +192,7 @@ pub(crate) async fn stop_hub(hub: &Arc<Hub>, grace: Duration) {
 }
 
 /// Has thoughts that cost something end after a while: a draft that comes until then is kept.
-async fn end_paid_thoughts(hub: Arc<Hub>, wait: Duration) {
+async fn end_paid_thoughts(hub: &Hub, wait: Duration) {
     tokio::time::sleep(wait).await;
     for session in hub.directory.present() {
         for worker in session.lock().workers.values() {

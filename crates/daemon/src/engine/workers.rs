@@ -52,7 +52,7 @@ pub(in crate::engine) fn consult(
     let tasks = hub.running.tasks().clone();
     tasks.spawn(async move {
         let asked = advice(Arc::clone(&hub), Arc::clone(&session), question, cancel);
-        let advice = tokio::spawn(asked).await.unwrap_or_else(|error| {
+        let advice = hub.running.tasks().spawn(asked).await.unwrap_or_else(|error| {
             tracing::error!(%error, "a consultation broke off");
             let reason = "the consultation broke off";
             let veto = ConsultFinding::veto(KeywordName::new(HOST), reason);

@@ -69,7 +69,7 @@ fn find_out(
 ) -> EffectFacts {
     let reading = match &request.command {
         ExecCommand::Argv(argv) => {
-            let argv: Vec<String> = argv.iter().map(|word| word.to_string()).collect();
+            let argv: Vec<String> = argv.iter().map(ToString::to_string).collect();
             read_argv(&argv)
         }
         ExecCommand::Script(script) => read_script(script).unwrap_or_else(|_| {

@@ -40,7 +40,7 @@ pub(super) fn on_stage(
     let project = PathBuf::from(&*request.facts.project);
     let inside = |path: Option<&str>| {
         let path = path.map(Path::new).and_then(|path| path.strip_prefix(&project).ok());
-        path.map(|path| path.to_owned()).ok_or_else(|| EffectError::refused("it lies elsewhere"))
+        path.map(ToOwned::to_owned).ok_or_else(|| EffectError::refused("it lies elsewhere"))
     };
     let path = inside(request.facts.paths.first().map(|path| &**path))?;
     let (script, input, arguments) = match &request.operation {

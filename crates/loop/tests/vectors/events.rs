@@ -317,7 +317,8 @@ fn findings(words: &mut Words) -> Result<Vec<ConsultFinding>, String> {
             ConsultObjection::Withhold(_) => ConsultObjection::Withhold(name(words)?),
             other => other,
         };
-        let proposal = if words.take("at") { Some(words.number()? as usize) } else { None };
+        let place = if words.take("at") { Some(words.number()?) } else { None };
+        let proposal = place.map(|place| usize::try_from(place).expect("places are small"));
         all.push(ConsultFinding { by, proposal, objection, reason: words.text()? });
     }
 }

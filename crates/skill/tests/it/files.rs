@@ -20,7 +20,7 @@ fn a_file_has_properties_a_program_and_tests() {
     let triggers: Vec<String> = manifest.triggers.iter().map(ToString::to_string).collect();
     assert_eq!(triggers, ["pattern ^water", "sensor heartbeat", "sensor focus"]);
     assert!(manifest.capabilities.allows("memory", "query"));
-    let needs: Vec<&str> = manifest.depends_on.iter().map(|id| id.as_str()).collect();
+    let needs: Vec<&str> = manifest.depends_on.iter().map(bridle_skill::SkillId::as_str).collect();
     assert_eq!(needs, ["other", "third"]);
     assert_eq!((source.tests.len(), source.hash.len()), (1, 64));
 }

@@ -117,7 +117,7 @@ fn sends_secret(request: &WebRequest) -> bool {
     let headers = request.headers.iter().map(|(name, value)| format!("{name}: {value}"));
     let texts = headers
         .chain([request.url.to_string()])
-        .chain(request.body.iter().map(|it| it.to_string()));
+        .chain(request.body.iter().map(ToString::to_string));
     let mut texts = texts;
     texts.any(|text| !find_secrets(Path::new("request"), text.as_bytes()).is_empty())
 }

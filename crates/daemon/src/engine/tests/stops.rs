@@ -125,13 +125,13 @@ async fn a_draft_that_comes_while_the_daemon_stops_is_kept() {
     let rig = Rig::with_host(|_, facts| Host::with_thinker(Box::new(thinker), facts)).await;
     drop(prompted(&rig, &began).await);
     let hub = Arc::clone(&rig.hub);
-    tokio::spawn(async move {
+    let draft_comes = async move {
         while !hub.running.is_stopping() {
             tokio::task::yield_now().await;
         }
         when.notify_one();
-    });
-    let rig = rig.restart().await;
+    };
+    let (rig, ()) = tokio::join!(rig.restart(), draft_comes);
     let shell = rig.join("work", |want| want.cursor = Some(1)).await;
     let said = shell.body(StreamEventKind::Say).await;
     assert_eq!(text(&said, "text"), Some("bought"), "{said}");

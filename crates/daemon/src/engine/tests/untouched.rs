@@ -132,9 +132,9 @@ async fn no_actuator_writes_the_policies() {
     let file = rig.path().join("policy.org");
     let host = rig.hub.home.host_ref().catalog();
     // Builds for fault tests have one more, which counts in files of the state directory.
-    let host = host.actuators.iter().cloned().filter(|it| it.name.as_str() != "tally");
+    let host = host.actuators.iter().filter(|it| it.name.as_str() != "tally");
     let known: Vec<(KeywordName, Vec<KeywordName>)> =
-        host.map(|it| (it.name, it.actions)).collect();
+        host.map(|it| (it.name.clone(), it.actions.clone())).collect();
     let names =
         |words: &[&str]| words.iter().map(|word| KeywordName::new(word)).collect::<Vec<_>>();
     let looked_at = LOOKED_AT.map(|(name, actions)| (KeywordName::new(name), names(actions)));
