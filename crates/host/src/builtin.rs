@@ -142,6 +142,7 @@ pub(crate) fn advice(text: String) -> ReflexAdvice {
         explanation: Some("a word that the daemon answers by itself".into()),
         then_think: false,
         call: None,
+        provenance: None,
     };
     ReflexAdvice { proposals: vec![proposal], ..ReflexAdvice::default() }
 }

@@ -38,6 +38,7 @@ mod cancel;
 mod error;
 mod io;
 pub mod policy_load;
+pub mod provenance;
 
 pub use actuator::{
     Actuator, ActuatorConflict, ActuatorGroup, CrashOutcome, HostCatalog, ProposalPlace, Readership,

@@ -208,6 +208,7 @@ fn no_rule(stimulus: ScriptStimulus<'_>) -> Result<Draft, ThinkerFault> {
             explanation: Some("no rule of the script is about this refusal".into()),
             then_think: false,
             call: None,
+            provenance: None,
         }],
         (None, None) if BuiltinInput::of(stimulus.payload) == BuiltinInput::Nothing => Vec::new(),
         (None, None) => {
@@ -400,6 +401,7 @@ impl ScriptRule {
             explanation: Some(explanation.into()),
             then_think: template.then_think,
             call: template.call.clone(),
+            provenance: None,
         })
     }
 }

@@ -44,6 +44,7 @@ pub use proxy::{HostProxy, HostRefusal, HostRule, RefusalReason};
 pub use redact::{SecretRedactor, StreamRedactor};
 pub use script::{
     CommandRisk, ScriptCommand, ScriptError, ScriptReading, ScriptWord, read_argv, read_script,
+    variable_runs_code,
 };
 pub use sealed::{SealKey, SealedSecrets, SecretError, SecretValue};
 pub use secret_scan::{SecretFinding, SecretKind, find_secrets};

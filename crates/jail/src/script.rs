@@ -3,6 +3,7 @@
 //! understand, or what two shells read in two ways, is *dynamic*: it can only be granted exactly.
 
 mod classify;
+mod sed;
 mod unwrap;
 mod walk;
 mod word;
@@ -151,6 +152,12 @@ pub fn read_argv(argv: &[String]) -> ScriptReading {
     let start = ScriptWord::Static(String::new());
     unwrap::push_command(&mut reading, words, Vec::new(), &start, 0);
     reading
+}
+
+/// Whether a variable of this name makes programs load or run something.
+#[must_use]
+pub fn variable_runs_code(name: &str) -> bool {
+    classify::runs_code(name)
 }
 
 fn read_nested(text: &str, depth: usize) -> Result<ScriptReading, ScriptError> {

@@ -28,6 +28,7 @@ use crate::policy::{
     GuardPolicies, PolicyFacts, PolicyFinding, PolicyVerdict, ProposalCircumstances,
     RequestedAction, SessionAccess, kind,
 };
+use crate::provenance::ProposalOrigin;
 use crate::state::{QueuedSignal, RunningTurn, SessionState};
 use crate::value_size::weight;
 
@@ -67,6 +68,7 @@ pub(crate) fn judge(
 ) -> JudgedProposal {
     let (payload, dropped) = clean::clean(by, proposal.payload);
     let payload = Arc::new(payload);
+    let origin = ProposalOrigin { provenance: proposal.provenance, privacy: turn.label(by) };
     let mut case = DecisionCase {
         state,
         turn,
@@ -78,6 +80,7 @@ pub(crate) fn judge(
         facts: None,
         policies: Vec::new(),
         objections,
+        origin,
     };
     let (verdict, reason, way) = match case.ask() {
         Ok((reason, way @ ProposalRoute::Do(_))) => (Verdict::Allow, reason, Ok(way)),
@@ -142,7 +145,7 @@ pub(crate) fn judge_approved(
     question: &ApprovalRequest,
     by: &str,
 ) -> (Decision, Result<Order, Box<str>>) {
-    let AllowedProposal { action, target, place, payload } = &*question.intent.allowed;
+    let AllowedProposal { action, target, place, payload, .. } = &*question.intent.allowed;
     let ApprovalRequest { by: proposer, asker, intent, .. } = question;
     let (facts, found) = strictest(state, *proposer, asker, intent, GuardPolicies::find_approved);
     let mut policies = Vec::new();
@@ -180,8 +183,8 @@ pub(crate) fn judge_approved(
         dropped: Vec::new(),
         facts: Some(Box::new(facts)),
     };
-    let allowed = question.intent.allowed.clone();
-    (decision, judged.map(|_| Order { allowed }).map_err(Into::into))
+    let order = Order::of(&question.intent.allowed);
+    (decision, judged.map(|_| order).map_err(Into::into))
 }
 
 /// Judges whether somebody may answer a question.
@@ -245,8 +248,9 @@ pub(crate) fn answer_facts(
     question: &ApprovalRequest,
     from: &SignalSender,
 ) -> PolicyFacts {
-    let AllowedProposal { action, target, place, payload } = &*question.intent.allowed;
-    let wanted = RequestedAction { action, target, place: *place, payload, protected: false };
+    let AllowedProposal { action, target, place, payload, origin } = &*question.intent.allowed;
+    let wanted =
+        RequestedAction { action, target, place: *place, payload, protected: false, origin };
     PolicyFacts::approve(&around(state, ProposalAuthor::Asker, from, kind(action)), &wanted)
 }
 
@@ -272,9 +276,9 @@ fn facts(
     asker: &SignalSender,
     intent: &ApprovalIntent,
 ) -> PolicyFacts {
-    let AllowedProposal { action, target, place, payload } = &*intent.allowed;
+    let AllowedProposal { action, target, place, payload, origin } = &*intent.allowed;
     let protected = state.policy.as_ref().is_some_and(|installed| installed.protects(action));
-    let wanted = RequestedAction { action, target, place: *place, payload, protected };
+    let wanted = RequestedAction { action, target, place: *place, payload, protected, origin };
     PolicyFacts::of(&around(state, by, asker, kind(action)), &wanted)
 }
 
@@ -350,6 +354,7 @@ struct DecisionCase<'c> {
     policies: Vec<Box<str>>,
     /// Objections of consultants.
     objections: &'c ProposalObjections<'c>,
+    origin: ProposalOrigin,
 }
 
 impl DecisionCase<'_> {
@@ -372,7 +377,8 @@ impl DecisionCase<'_> {
             return self.passes(DecisionRule::Consultant, veto);
         }
         let payload = self.payload.clone();
-        let allowed = Arc::new(AllowedProposal { action, target, place, payload });
+        let origin = self.origin.clone();
+        let allowed = Arc::new(AllowedProposal { action, target, place, payload, origin });
         self.policy(ApprovalIntent { allowed })
     }
 
@@ -407,10 +413,10 @@ impl DecisionCase<'_> {
                 }
                 Ok((reason, ProposalRoute::Ask(intent)))
             }
-            PolicyVerdict::Allow => {
-                let ApprovalIntent { allowed } = intent;
-                Ok((["it touches ", touches].concat(), ProposalRoute::Do(Order { allowed })))
-            }
+            PolicyVerdict::Allow => Ok((
+                ["it touches ", touches].concat(),
+                ProposalRoute::Do(Order::of(&intent.allowed)),
+            )),
             PolicyVerdict::Ask => {
                 if let Err(denial) = self.room_to_ask(&intent) {
                     return self.passes(DecisionRule::Budget, Err(denial));
@@ -606,9 +612,23 @@ struct AllowedProposal {
     target: KeywordName,
     place: ActuatorLocation,
     payload: Arc<Value>,
+    /// No part of what a yes is bound to.
+    origin: ProposalOrigin,
 }
 
 impl Order {
+    /// The order of what was allowed. Its origin was judged, and is no part of it.
+    fn of(allowed: &Arc<AllowedProposal>) -> Self {
+        if allowed.origin == ProposalOrigin::default() {
+            return Self { allowed: allowed.clone() };
+        }
+        let AllowedProposal { action, target, place, payload, .. } = &**allowed;
+        let (action, target, payload) = (action.clone(), target.clone(), payload.clone());
+        let origin = ProposalOrigin::default();
+        let allowed = AllowedProposal { action, target, place: *place, payload, origin };
+        Self { allowed: Arc::new(allowed) }
+    }
+
     /// Action, with its arguments.
     pub fn action(&self) -> &Action {
         &self.allowed.action
@@ -670,6 +690,12 @@ impl ApprovalIntent {
         Self { allowed: order.allowed.clone() }
     }
 
+    /// Whether the same would be done, whoever said its words first.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        let key = |it: &AllowedProposal| (it.target.clone(), it.place);
+        key(&self.allowed) == key(&other.allowed) && self.allowed.payload == other.allowed.payload
+    }
+
     /// Hash that a yes is bound to: of the canonical text of target, place and payload.
     pub fn hash(&self) -> ActionHash {
         let AllowedProposal { target, place, payload, .. } = &*self.allowed;
@@ -688,10 +714,11 @@ impl ApprovalIntent {
 
 impl AllowedProposal {
     fn put<F: FieldSink>(&self, fields: F) -> F {
-        fields
+        let fields = fields
             .put_word("target", self.target.as_str())
             .put_word("place", self.place.word())
-            .put_value("payload", &self.payload)
+            .put_value("payload", &self.payload);
+        self.origin.put(fields)
     }
 
     fn from_value(value: &Value) -> Result<Self, UnreadableValue> {
@@ -702,6 +729,7 @@ impl AllowedProposal {
             .and_then(|action| action.placed(payload, &target, place))
             .map_err(|_| UnreadableValue::new("payload", "the payload of an action"))?;
         let payload = Arc::new(payload.clone());
-        Ok(Self { action, target, place, payload })
+        let origin = ProposalOrigin::from_value(value)?;
+        Ok(Self { action, target, place, payload, origin })
     }
 }

@@ -151,6 +151,8 @@ pub struct PastExchange {
     pub asked: Box<str>,
     /// Text of the answer.
     pub said: Box<str>,
+    /// Label of both.
+    pub privacy: Privacy,
 }
 
 /// A proposal that was vetoed.
@@ -273,7 +275,7 @@ impl Deed {
             }),
             other => other.clone(),
         };
-        Self::of(&self.target, self.action.clone(), outcome)
+        Self { privacy: self.privacy, ..Self::of(&self.target, self.action.clone(), outcome) }
     }
 }
 

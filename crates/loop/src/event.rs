@@ -15,6 +15,8 @@ use crate::hash::{ActionHash, PolicyHash, TextDigest};
 use crate::ids::{CallId, EffectId, KeywordName, Seq, SessionId, TurnId};
 use crate::limits::SessionLimits;
 use crate::policy::{GuardPolicies, InstalledPolicies};
+use crate::privacy::Privacy;
+use crate::provenance::Provenance;
 use crate::thought::{DraftStop, ModelRef, OpaqueText, TokenUsage};
 
 pub use body::{
@@ -251,6 +253,8 @@ pub struct Draft {
     pub stop: DraftStop,
     /// State of its provider, for the next prompt of the turn.
     pub opaque: Option<OpaqueText>,
+    /// Label of what went into it; that of all that the session could have shown, if its thinker does not say.
+    pub privacy: Option<Privacy>,
 }
 
 /// Reason why a thinker has no draft.
@@ -275,6 +279,8 @@ pub struct Proposal {
     pub then_think: bool,
     /// Name of the call, if its thinker wants to know the outcome under one.
     pub call: Option<CallId>,
+    /// Origins of its values, as the daemon found them out; `None` where nobody looked.
+    pub provenance: Option<Arc<Provenance>>,
 }
 
 /// End of an act.
@@ -318,7 +324,7 @@ impl Draft {
 impl Proposal {
     /// A wish without a name, an explanation or a second thought.
     pub fn new(target: Option<KeywordName>, payload: Value) -> Self {
-        Self { target, payload, explanation: None, then_think: false, call: None }
+        Self { target, payload, explanation: None, then_think: false, call: None, provenance: None }
     }
 
     /// A message to the asker.

@@ -12,7 +12,7 @@
 //! - `action`: what can be asked of an actuator, and what it touches; `action_spec`: descriptions of that for
 //!   thinkers
 //! - `policy`: what may be done; `budget`, `hash`: what policies count, what approvals are bound to
-//! - `privacy`, `thought`: labels of texts; what thinkers say, and what became of it
+//! - `privacy`, `provenance`, `thought`: labels of texts; where the words of an act come from; what thinkers say, and what became of it
 //! - `state`: what a session remembers
 //! - `step`: the dispatch, and the four stages in their order: `perceive`, `think`, `decide`, `act`;
 //!   `approve` keeps what needs a yes until somebody answers, `side_turn` has turns run beside the one that
@@ -26,6 +26,7 @@ mod sensor;
 
 mod limits;
 mod privacy;
+mod provenance;
 
 mod effect;
 mod event;
@@ -101,6 +102,9 @@ pub use policy::{
     grant_scopes,
 };
 pub use privacy::Privacy;
+pub use provenance::{
+    MAX_TRACED_BYTES, MAX_TRACED_VALUES, Provenance, TextSource, TracedKind, TracedValue,
+};
 pub use record_kind::{
     CatalogBody, CompactedBody, MarkBody, PolicyBody, PolicyRefusedBody, RecordClass, RecordKind,
     StartedBody,

@@ -42,6 +42,17 @@ impl Privacy {
         Self::ALL.into_iter().find(|label| label.word() == word)
     }
 
+    /// The label that the sender of a payload gave it: `:privacy`, also of its `:environment`.
+    pub(crate) fn of_signal(payload: &Value) -> Self {
+        let said = |value: Option<&Value>| {
+            let word = value?.get(PRIVACY_KEY).and_then(KeywordName::of)?;
+            Self::parse(word.as_str())
+        };
+        let own = said(Some(payload)).unwrap_or_default();
+        // What is around a prompt makes it no more public.
+        said(payload.get("environment")).map_or(own, |around| own.max(around))
+    }
+
     /// Writes a label that is not the default: older bodies have none.
     pub(crate) fn put<F: FieldSink>(self, fields: F) -> F {
         match self == Self::default() {

@@ -30,6 +30,7 @@ use crate::limits::SessionLimits;
 use crate::parked_turn::ParkedTurn;
 use crate::perceive;
 use crate::policy::{GuardPolicies, InstalledPolicies, PolicyFinding, SessionAccess};
+use crate::privacy::Privacy;
 use crate::thought::{CallEnd, CallSlot, ModelRef, ThoughtRound};
 use crate::turn_budget::TurnBudget;
 use crate::value_size::weight;
@@ -191,7 +192,7 @@ impl OpenApproval {
         self.question.by == by
             && self.question.asker.principal == asker.principal
             && self.question.asker.owner == asker.owner
-            && self.question.intent == *intent
+            && self.question.intent.is_same(intent)
     }
 }
 
@@ -277,6 +278,8 @@ pub(crate) struct RunningTurn {
     pub(crate) withheld: Vec<ConsultFinding>,
     /// Thinker that is asked, if a consultant named one.
     pub(crate) thinker: Option<KeywordName>,
+    /// Label of all that went into it so far.
+    pub(crate) privacy: Privacy,
 }
 
 /// Standing of what a turn changed on its stage: asked about before the answer.
@@ -346,6 +349,15 @@ impl RunningTurn {
             held: None,
             withheld: Vec::new(),
             thinker: None,
+            privacy: Privacy::default(),
+        }
+    }
+
+    /// Label of what the author of a proposal had read.
+    pub(crate) fn label(&self, by: ProposalAuthor) -> Privacy {
+        match by {
+            ProposalAuthor::Asker => Privacy::of_signal(&self.signal.payload),
+            ProposalAuthor::Reflex | ProposalAuthor::Thinker => self.privacy,
         }
     }
 
@@ -698,6 +710,13 @@ impl SessionState {
             actuators: consult::offered(self, turn),
             is_closing: turn.closing == StageClosing::Asked,
         }
+    }
+
+    /// Label of all that a thinker could have been shown.
+    pub(crate) fn shown_label(&self, turn: &RunningTurn) -> Privacy {
+        let past = self.history.iter().map(|exchange| exchange.privacy);
+        let deeds = turn.results.iter().map(|deed| deed.privacy);
+        past.chain(deeds).fold(turn.privacy, Privacy::max)
     }
 
     pub(crate) fn prompt(&self, turn: &RunningTurn) -> ThinkerPrompt {

@@ -14,6 +14,7 @@ use crate::effect::{Effect, Effects, ProposalAuthor, RefusalCode};
 use crate::event::{Draft, Proposal, ReflexAdvice, SignalKind, ThinkerFault};
 use crate::ids::{EffectId, TurnId};
 use crate::parked_turn;
+use crate::privacy::Privacy;
 use crate::state::{
     QueuedSignal, RunningTurn, SessionState, StageClosing, TurnContinuation, TurnStage,
 };
@@ -31,7 +32,8 @@ pub(crate) fn begin(
     }
     state.turns = state.turns.saturating_add(1);
     let turn = RunningTurn::new(TurnId(state.turns), waiting, state.now);
-    let turn = RunningTurn { is_beside, ..turn };
+    let privacy = Privacy::of_signal(&turn.signal.payload);
+    let turn = RunningTurn { is_beside, privacy, ..turn };
     if turn.signal.kind == SignalKind::Request {
         let asked = Proposal::new(turn.signal.target.clone(), turn.signal.payload.clone());
         return act::carry(state, turn, ProposalAuthor::Asker, vec![asked].into(), out);
@@ -92,6 +94,8 @@ pub(crate) fn drafted(
         Ok(draft) => {
             turn.next = TurnContinuation::Answer;
             turn.begin_round(effect, &draft);
+            let shown = draft.privacy.unwrap_or_else(|| state.shown_label(&turn));
+            turn.privacy = turn.privacy.max(shown);
             turn.budget.spend(&draft);
             let Draft { text, calls, .. } = draft;
             let batch = ProposalBatch { thought: Some(effect), text, proposals: calls };

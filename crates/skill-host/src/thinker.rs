@@ -249,6 +249,7 @@ impl SkillTurn<'_> {
             explanation: Some(format!("skill {}", skill.manifest().id).into()),
             then_think: true,
             call: Some(CallId::new(&format!("skill-{number}"))),
+            provenance: None,
         };
         Draft {
             calls: vec![call],

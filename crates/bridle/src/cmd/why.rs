@@ -111,6 +111,7 @@ fn decision(decided: &DecisionReport, text: &mut String) {
             let _ = writeln!(text, "  {name}: {}", one_line(value));
         }
     }
+    origins(body, text);
     let _ = writeln!(text, "  policies: {}\n", decided.hash);
     for cited in &decided.policies {
         match &cited.policy {
@@ -119,6 +120,19 @@ fn decision(decided: &DecisionReport, text: &mut String) {
                 let _ = writeln!(text, "{}: its text is not in the record\n", cited.id);
             }
         }
+    }
+}
+
+/// Where each value of the act came from, a line each.
+fn origins(body: &Value, text: &mut String) {
+    let known = body.get("facts").and_then(|facts| facts.get("provenance")?.get("values"));
+    for value in known.and_then(Value::elements).unwrap_or_default() {
+        let said = value.get("value").and_then(Value::as_str).unwrap_or_default();
+        let sources = value.get("sources").and_then(Value::elements).unwrap_or_default();
+        let sources: Vec<&str> = sources.iter().filter_map(Value::as_keyword).collect();
+        let sources = if sources.is_empty() { "the model alone".into() } else { sources.join(", ") };
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "  {} {}: from {sources}", word(value, "kind"), neutral_line(said));
     }
 }
 

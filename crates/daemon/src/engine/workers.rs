@@ -6,9 +6,11 @@
 //! can be canceled.
 
 pub(in crate::engine) mod admin;
+mod trace;
 
 use std::sync::Arc;
 
+use bridle_host::provenance::{TextSources, has_values, trace_all};
 use bridle_host::{
     ActChannel, ActContext, ActIo, CancelFlag, ConsultReport, ProposalPlace, ThoughtChannel,
     ThoughtIo,
@@ -141,13 +143,19 @@ async fn draft(
         Box::pin(async move { load::result(&readers, id, seq).await.ok().flatten() })
     });
     let mut draft = host.think(&prompt, &io).await?;
-    if !host.prepares(&draft.calls) {
+    let wants_sources = has_values(&draft.calls);
+    if !host.prepares(&draft.calls) && !wants_sources {
         return Ok(draft);
     }
+    let sources = match wants_sources {
+        true => trace::sources(&hub, &session, &prompt, &io).await,
+        false => TextSources::default(),
+    };
     let readers = Principal::readership(&prompt.context.signal.from, &session.owner);
     let prepared = io.run_blocking(move || {
         let around = ProposalPlace { session: session.id.as_str(), readers };
         host.prepare(&mut draft.calls, around);
+        trace_all(&mut draft.calls, &sources);
         draft
     });
     prepared.await.map_err(|_| ThinkerFault {

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use bridle_jail::{
     CommandRisk, JailPromise, ScriptCommand, ScriptReading, ScriptWord, read_argv, read_script,
+    variable_runs_code,
 };
 use bridle_loop::{Action, EffectFacts, ExecCommand, ExecRequest, PREPARED};
 use bridle_sexp::Value;
@@ -46,6 +47,9 @@ pub(super) fn prepared(workspace: &Workspace, payload: &Value, session: &str) ->
     with_facts(&payload, &facts)
 }
 
+/// Files that keep nothing of what is written to them.
+const SINKS: [&str; 3] = ["/dev/null", "/dev/stdout", "/dev/stderr"];
+
 const NO_FOLDER: &str = "this session has no project, and no folder was named: say `:cwd`, or give the session a project \
                          with `bridle project FOLDER`";
 
@@ -78,6 +82,9 @@ fn find_out(
         }),
     };
     describe(&reading, &mut facts);
+    if request.env.iter().any(|(name, _)| variable_runs_code(name)) {
+        add(&mut facts.code, code(&CommandRisk::VariableRunsCode(String::new())));
+    }
     facts.inside = project.is_some_and(|project| folder.starts_with(project));
     facts.staged = facts.inside;
     if workspace.is_protected(folder) {
@@ -129,6 +136,10 @@ fn describe(reading: &ScriptReading, facts: &mut EffectFacts) {
             add(&mut facts.code, "dynamic");
         }
     }
+    let is_kept = |word: &ScriptWord| !word.text().is_some_and(|path| SINKS.contains(&path));
+    if reading.written.iter().any(is_kept) {
+        add(&mut facts.code, "writes");
+    }
     if !reading.dynamic.is_empty() {
         add(&mut facts.code, "dynamic");
     }
@@ -165,3 +176,6 @@ fn names_path(reading: &ScriptReading, project: &Path) -> bool {
     let project = project.to_string_lossy();
     words(reading).any(|word| word.contains(&*project))
 }
+
+#[cfg(test)]
+mod tests;

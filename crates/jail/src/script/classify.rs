@@ -1,7 +1,7 @@
 //! What names and options of common programs mean: prefixes, interpreters, options that run commands.
 //! Tables, kept by hand; a program that is not in them is taken by its name, and the jail holds.
 
-use super::{CommandRisk, ScriptWord};
+use super::{CommandRisk, ScriptWord, sed};
 
 /// A prefix that runs the rest of its arguments.
 pub(super) struct Wrapping {
@@ -94,11 +94,11 @@ const REMOTE: &[&str] = &[
 /// Options that name a command, by program; a long one also with `=`.
 #[rustfmt::skip]
 const COMMAND_OPTIONS: &[(&str, &[&str])] = &[
-    ("find", &["-exec", "-execdir", "-ok", "-okdir", "-delete", "-fprint", "-fprintf", "-fls"]),
+    ("find", &["-exec", "-execdir", "-ok", "-okdir", "-delete", "-fprint", "-fprint0", "-fprintf", "-fls"]),
     ("fd", &["-x", "-X", "--exec", "--exec-batch"]),
     ("fdfind", &["-x", "-X", "--exec", "--exec-batch"]),
-    ("git", &["-c", "--config-env", "--exec-path", "--upload-pack", "--receive-pack", "--exec", "-x", "--ext-diff", "--textconv", "-O", "--open-files-in-pager", "--extcmd", "--template", "--git-dir", "--work-tree"]),
-    ("sort", &["--compress-program", "--compress-prog", "--compress", "-T"]),
+    ("git", &["-c", "--config-env", "--exec-path", "--upload-pack", "--receive-pack", "--exec", "-x", "--ext-diff", "--textconv", "-O", "--open-files-in-pager", "--extcmd", "--template", "--git-dir", "--work-tree", "-C", "--output", "--no-index"]),
+    ("sort", &["--compress-program", "-T", "-o", "--output"]),
     ("tar", &["--checkpoint-action", "--to-command", "--use-compress-program", "-I", "--rsh-command", "--info-script", "--new-volume-script", "-F", "--rmt-command"]),
     ("ssh", &["-o", "-F", "-J", "-E", "-S"]),
     ("scp", &["-o", "-S", "-F", "-J"]),
@@ -107,11 +107,11 @@ const COMMAND_OPTIONS: &[(&str, &[&str])] = &[
     ("curl", &["-K", "--config", "-o", "-O", "--output", "-T", "--upload-file"]),
     ("wget", &["--use-askpass", "-e", "--execute", "-O", "--config", "--post-file", "--body-file"]),
     ("zip", &["-TT", "--unzip-command", "-T"]),
-    ("rg", &["--pre", "--hostname-bin", "-z"]),
+    ("rg", &["--pre", "--hostname-bin", "-z", "--search-zip"]),
+    ("tree", &["-o"]),
     ("ag", &["--pager"]),
-    ("less", &["-k", "-o", "-O"]),
+    ("less", &["-k", "-o", "-O", "--lesskey-src", "--lesskey-content", "--log-file"]),
     ("man", &["-P", "--pager", "-H", "--html", "-X"]),
-    ("sed", &["-f", "--file", "-s"]),
     ("split", &["--filter"]),
     ("xxd", &["-r"]),
     ("dpkg", &["--pre-invoke", "--post-invoke"]),
@@ -122,7 +122,7 @@ const COMMAND_OPTIONS: &[(&str, &[&str])] = &[
     ("gcc", &["-wrapper", "-B", "-specs", "-fplugin", "@"]), ("cc", &["-wrapper", "-B", "-specs", "-fplugin"]), ("clang", &["-B", "-fplugin", "-load"]),
     ("ld", &["-plugin", "--plugin", "-dynamic-linker"]),
     ("ctags", &["--options"]),
-    ("openssl", &["-engine", "-provider-path", "-provider"]),
+    ("openssl", &["-engine", "-provider-path", "-provider", "-out", "-config"]),
     ("ldconfig", &["-r"]),
     ("csplit", &[]),
     ("date", &["-s", "--set"]),
@@ -135,7 +135,7 @@ const COMMAND_OPTIONS: &[(&str, &[&str])] = &[
     ("strings", &[]),
     ("diff", &[]), ("file", &["-C", "-m"]),
     ("logrotate", &[]), ("run-parts", &["--"]), ("start-stop-daemon", &["--exec"]),
-    ("tee", &[]), ("nmap", &["--script"]), ("bpftrace", &["-e"]), ("perf", &["-e"]),
+    ("nmap", &["--script"]), ("bpftrace", &["-e"]), ("perf", &["-e"]),
     ("hg", &["--config", "--debugger"]), ("svn", &["--config-option", "--editor-cmd", "--diff-cmd"]),
     ("jq", &["-f", "--from-file", "-L"]), ("yq", &["-i"]), ("bc", &[]), ("look", &[]),
 ];
@@ -226,24 +226,22 @@ fn special(name: &str, argv: &[ScriptWord]) -> Option<CommandRisk> {
     match name {
         "git" => {
             let verb = texts.iter().find(|text| !text.starts_with('-'))?;
-            GIT_RUNNING.contains(verb).then(|| CommandRisk::RunsCommand(format!("git {verb}")))
+            // `ext::` and `fd::` are transports that run what follows them.
+            let transport = texts.iter().find(|text| text.starts_with("ext::"));
+            let runs = GIT_RUNNING.contains(verb).then(|| format!("git {verb}"));
+            let runs = runs.or_else(|| transport.map(|text| format!("git {text}")));
+            runs.map(CommandRisk::RunsCommand)
         }
-        // Its language has `e` and `w`, which run commands and write files.
-        "sed" => {
-            let runs = |text: &&&str| {
-                let bare = text.trim_end_matches(['g', 'p', 'i', 'I']);
-                bare.ends_with('e')
-                    && bare.len() > 1
-                    && !text.starts_with('-')
-                    && bare.contains('/')
-                    || **text == "e"
-                    || text.starts_with("1e")
-                    || text.contains(";e ")
-                    || text.contains("/e ")
-                    || text.starts_with("e ")
-                    || text.contains("w ")
-            };
-            texts.iter().find(runs).map(|text| CommandRisk::RunsCommand(format!("sed {text}")))
+        "sed" => (!sed::is_plain(argv)).then(|| CommandRisk::RunsCommand("sed".into())),
+        // A second name is the file that it writes.
+        "uniq" => {
+            let names = texts.iter().filter(|text| !text.starts_with(['-', '+'])).count();
+            (names > 1).then(|| CommandRisk::RunsCommand("uniq to a file".into()))
+        }
+        // `+` and `--cmd` run commands of theirs, which run those of a shell.
+        "less" | "more" => {
+            let runs = texts.iter().find(|text| text.starts_with('+') || text.starts_with("--cmd"));
+            runs.map(|text| CommandRisk::RunsCommand((*text).to_owned()))
         }
         "awk" | "gawk" | "mawk" | "nawk" => None,
         "dd" => texts

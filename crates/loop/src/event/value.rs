@@ -25,6 +25,8 @@ use crate::plist_codec::{
     text, turn_id,
 };
 use crate::policy::InstalledPolicies;
+use crate::privacy::Privacy;
+use crate::provenance::Provenance;
 use crate::record_kind::RecordKind;
 use crate::thought::{DraftStop, ModelRef, OpaqueText, TokenUsage};
 use crate::value_size::weight;
@@ -416,6 +418,7 @@ impl Draft {
             None => fields,
         }
         .put_text("opaque", self.opaque.as_ref().map(|opaque| &*opaque.0))
+        .put_some("privacy", self.privacy.map(|label| Value::keyword(label.word())))
     }
 
     fn from_value(value: &Value) -> Result<Self, UnreadableValue> {
@@ -427,6 +430,10 @@ impl Draft {
             usage: usage.transpose()?,
             stop: DraftStop::from_value(value)?,
             opaque: optional_text(value, "opaque")?.map(OpaqueText),
+            privacy: match value.get("privacy") {
+                Some(_) => Some(Privacy::from_value(value)?),
+                None => None,
+            },
         })
     }
 }
@@ -438,12 +445,13 @@ impl Proposal {
     }
 
     fn put<F: FieldSink>(&self, fields: F) -> F {
-        fields
+        let fields = fields
             .put_name("target", self.target.as_ref())
             .put_value("payload", &self.payload)
             .put_text("explanation", self.explanation.as_deref())
             .put_flag("then-think", self.then_think)
-            .put_text("call", self.call.as_ref().map(CallId::as_str))
+            .put_text("call", self.call.as_ref().map(CallId::as_str));
+        Provenance::put_under(self.provenance.as_ref(), fields)
     }
 
     /// Reads what [`Proposal::to_value`] wrote.
@@ -457,6 +465,7 @@ impl Proposal {
             explanation: optional_text(value, "explanation")?,
             then_think: flag(value, "then-think")?,
             call: optional_text(value, "call")?.map(|name| CallId::new(&name)),
+            provenance: Provenance::under(value)?,
         })
     }
 }

@@ -11,6 +11,7 @@ use crate::budget::HourlyCounts;
 use crate::effect::{ApprovalRequest, ProposalAuthor};
 use crate::event::SignalSender;
 use crate::ids::{SessionId, UnixMillis};
+use crate::provenance::ProposalOrigin;
 
 /// A session that somebody wants something of.
 #[derive(Clone, Copy, Debug)]
@@ -44,7 +45,8 @@ impl InstalledPolicies {
         let (action, target) = (question.intent.action(), question.intent.target());
         let place = question.intent.place();
         let payload = question.intent.payload();
-        let wanted = RequestedAction { action, target, place, payload, protected: false };
+        let origin = &ProposalOrigin::default();
+        let wanted = RequestedAction { action, target, place, payload, protected: false, origin };
         self.found(&PolicyFacts::approve(&visited.around(who), &wanted))
     }
 

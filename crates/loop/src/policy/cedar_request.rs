@@ -14,6 +14,7 @@ use super::facts::{AskingPrincipal, PolicyFacts, PolicyResource, SessionAccess};
 use crate::action::ChangeCounts;
 use crate::effect::ProposalAuthor;
 use crate::event::ActuatorLocation;
+use crate::provenance::Provenance;
 
 /// The group of actions that actuators carry out, and the one of access to sessions.
 pub(super) const ACT: &str = "act";
@@ -233,6 +234,9 @@ impl CedarRequest {
             ("server", string(facts.reach.tool.as_ref().map_or("", |it| &it.server))),
             ("tool", string(facts.reach.tool.as_ref().map_or("", |it| &it.tool))),
             ("changes", changes(&facts.effect.changes)?),
+            ("privacy", string(facts.origin.privacy.word())),
+            ("remote", RestrictedExpression::new_bool(facts.reach.is_remote)),
+            ("provenance", provenance(facts.origin.provenance.as_deref())?),
             ("now", RestrictedExpression::new_long(facts.now)),
             ("minute", RestrictedExpression::new_long(facts.minute)),
             ("weekday", RestrictedExpression::new_long(facts.weekday)),
@@ -297,6 +301,25 @@ fn string(text: &str) -> RestrictedExpression {
 
 fn strings(texts: &[Box<str>]) -> RestrictedExpression {
     RestrictedExpression::new_set(texts.iter().map(|text| string(text)))
+}
+
+/// Nothing is known where nobody looked: all of it is empty.
+fn provenance(known: Option<&Provenance>) -> Result<RestrictedExpression, Untold> {
+    let set = |texts: Vec<&str>| RestrictedExpression::new_set(texts.into_iter().map(string));
+    let flag = RestrictedExpression::new_bool;
+    let values = known.map(|it| it.values.iter().map(|value| &*value.text).collect());
+    let untrusted = known.map(|it| it.untrusted().map(|value| &*value.text).collect());
+    let is_trusted = known.is_some_and(|it| !it.is_cut && it.untrusted().next().is_none());
+    let pairs = [
+        ("known", flag(known.is_some())),
+        ("user", flag(known.is_some_and(Provenance::is_of_user))),
+        ("trusted", flag(is_trusted)),
+        ("values", set(values.unwrap_or_default())),
+        ("untrusted", set(untrusted.unwrap_or_default())),
+        ("sources", set(known.map(Provenance::untrusted_sources).unwrap_or_default())),
+    ];
+    let pairs = pairs.map(|(key, value)| (key.to_owned(), value));
+    RestrictedExpression::new_record(pairs).map_err(|error| error.to_string())
 }
 
 fn changes(counts: &ChangeCounts) -> Result<RestrictedExpression, Untold> {

@@ -18,6 +18,8 @@ use crate::budget::HourlyCounts;
 use crate::effect::ProposalAuthor;
 use crate::event::{ActuatorLocation, SignalSender};
 use crate::ids::{KeywordName, SessionId, UnixMillis};
+use crate::privacy::Privacy;
+use crate::provenance::{ProposalOrigin, Provenance, TextSource, TracedKind, TracedValue};
 
 /// The language of a source block of examples.
 pub(super) const LANGUAGE: &str = "examples";
@@ -30,7 +32,7 @@ const NOON_MINUTE: i64 = 720;
 const MONDAY_WEEKDAY: i64 = 1;
 
 /// Keys of an example that are about the circumstances. All others are the payload.
-const CIRCUMSTANCE_KEYS: [&str; 15] = [
+const CIRCUMSTANCE_KEYS: [&str; 17] = [
     "principal",
     "owner",
     "by",
@@ -46,6 +48,8 @@ const CIRCUMSTANCE_KEYS: [&str; 15] = [
     "now",
     "hash",
     "risk",
+    "provenance",
+    "label",
 ];
 
 /// An example that was judged.
@@ -233,9 +237,44 @@ fn act(example: &Value, around: &ProposalCircumstances<'_>) -> Result<PolicyFact
         Action::from_payload(&payload).and_then(|action| action.placed(&payload, &target, place));
     let action = action.map_err(|fault| fault.to_string())?;
     let protected = example.get("protected").is_some_and(|flag| !flag.is_nil());
-    let wanted =
-        RequestedAction { action: &action, target: &target, place, payload: &payload, protected };
+    let origin = origin(example)?;
+    let wanted = RequestedAction {
+        action: &action,
+        target: &target,
+        place,
+        payload: &payload,
+        protected,
+        origin: &origin,
+    };
     Ok(PolicyFacts::of(around, &wanted))
+}
+
+/// Origin of an example: `:provenance (("VALUE" :user :web) ..)` and `:label :secret`; unknown unless it is said.
+fn origin(example: &Value) -> Result<ProposalOrigin, String> {
+    let fault = "`:provenance` of an example, expected a list of `(\"VALUE\" SOURCE ..)`";
+    let value = |said: &Value| {
+        let (text, sources) = said.elements()?.split_first()?;
+        let source = |word: &Value| {
+            TextSource::ALL.into_iter().find(|source| word.is_keyword(source.word()))
+        };
+        let sources = sources.iter().map(source).collect::<Option<_>>()?;
+        Some(TracedValue { kind: TracedKind::Word, text: text.as_str()?.into(), sources })
+    };
+    let provenance = match example.get("provenance") {
+        None => None,
+        Some(said) => {
+            let values: Option<Vec<_>> = said.elements().ok_or(fault)?.iter().map(value).collect();
+            Some(Arc::new(Provenance { values: values.ok_or(fault)?, is_cut: false }))
+        }
+    };
+    let privacy = match example.get("label") {
+        None => Privacy::default(),
+        Some(label) => Privacy::ALL
+            .into_iter()
+            .find(|one| label.is_keyword(one.word()))
+            .ok_or("`:label` of an example, expected `:public`, `:private` or `:secret`")?,
+    };
+    Ok(ProposalOrigin { provenance, privacy })
 }
 
 /// Payload of an example: the one it gives, or all of it but the circumstances.

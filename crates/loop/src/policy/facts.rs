@@ -23,6 +23,7 @@ use crate::plist_codec::{
     FieldSink, PlistBuilder, UnreadableValue, element_text, flag, list, name, optional_name,
     required, text,
 };
+use crate::provenance::ProposalOrigin;
 
 /// Everything that a policy may look at.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -44,6 +45,8 @@ pub struct PolicyFacts {
     pub(super) effect: Arc<EffectFacts>,
     /// Hosts that a run wants to reach, and names of secrets that a request sends.
     pub(super) reach: ReachFacts,
+    /// Origins of its values, and the label of what its author had read.
+    pub(super) origin: ProposalOrigin,
     /// Hash that a yes would be bound to; empty where nothing is done.
     pub(super) hash: ActionDigits,
     /// In seconds.
@@ -60,17 +63,27 @@ pub(super) struct ReachFacts {
     pub(super) secrets: Vec<Box<str>>,
     /// Server and tool of a call.
     pub(super) tool: Option<ToolName>,
+    /// Whether it sends something to another machine, or may.
+    pub(super) is_remote: bool,
 }
 
 impl ReachFacts {
     fn of(action: &Action) -> Self {
         match action {
-            Action::Exec(exec) => Self { hosts: exec.network.clone(), ..Self::default() },
-            Action::Tool(call) => Self { tool: Some(call.name.clone()), ..Self::default() },
+            Action::Exec(exec) => Self {
+                hosts: exec.network.clone(),
+                is_remote: !exec.network.is_empty(),
+                ..Self::default()
+            },
+            Action::Tool(call) => {
+                Self { tool: Some(call.name.clone()), is_remote: true, ..Self::default() }
+            }
+            Action::Net { .. } => Self { is_remote: true, ..Self::default() },
             Action::Http(request) => Self {
                 hosts: vec![request.host.clone()],
                 secrets: request.secrets.iter().map(|(_, secret)| secret.clone()).collect(),
                 tool: None,
+                is_remote: true,
             },
             _ => Self::default(),
         }
@@ -117,6 +130,7 @@ pub(crate) struct RequestedAction<'w> {
     pub(crate) place: ActuatorLocation,
     pub(crate) payload: &'w Arc<Value>,
     pub(crate) protected: bool,
+    pub(crate) origin: &'w ProposalOrigin,
 }
 
 /// The circumstances of a proposal.
@@ -137,7 +151,7 @@ const DAY_MS: i64 = DAY_MINUTES * MINUTE_MS;
 impl PolicyFacts {
     /// The facts about an action.
     pub(crate) fn of(around: &ProposalCircumstances<'_>, wanted: &RequestedAction<'_>) -> Self {
-        let RequestedAction { action, target, place, payload, protected } = wanted;
+        let RequestedAction { action, target, place, payload, protected, origin } = wanted;
         Self {
             kind: kind(action),
             name: action.name(),
@@ -149,6 +163,7 @@ impl PolicyFacts {
             edit: EditFacts::of(action, target, *place, payload),
             effect: Arc::new(action.effect_facts().cloned().unwrap_or_default()),
             reach: ReachFacts::of(action),
+            origin: (*origin).clone(),
             hash: ActionDigits::of_action(target, *place, payload),
             ..Self::around(around)
         }
@@ -187,6 +202,7 @@ impl PolicyFacts {
             edit: EditFacts::default(),
             effect: Arc::default(),
             reach: ReachFacts::default(),
+            origin: ProposalOrigin::default(),
             ..Self::of(around, wanted)
         }
     }
@@ -208,6 +224,7 @@ impl PolicyFacts {
             edit: EditFacts::default(),
             effect: Arc::default(),
             reach: ReachFacts::default(),
+            origin: ProposalOrigin::default(),
             hash: ActionDigits::default(),
             now: now.0.div_euclid(SECOND_MS),
             minute: now.0.div_euclid(MINUTE_MS).rem_euclid(DAY_MINUTES),
@@ -287,6 +304,7 @@ impl PolicyFacts {
             edit,
             effect,
             reach,
+            origin: ProposalOrigin::from_value(facts)?,
             hash,
             now: at.0.div_euclid(SECOND_MS),
             minute: number("minute")?,
@@ -324,7 +342,7 @@ impl PolicyFacts {
     }
 
     pub(crate) fn put<F: FieldSink>(&self, fields: F) -> F {
-        fields
+        let fields = fields
             .put_str("asker", &self.asker.name)
             .put_texts("groups", self.asker.groups())
             .put_str("session-owner", &self.session_owner)
@@ -337,7 +355,8 @@ impl PolicyFacts {
             .put_int("weekday", self.weekday)
             .put_int("session-hour", self.counts.session)
             .put_int("asker-hour", self.counts.asker)
-            .put_int("action-hour", self.counts.action)
+            .put_int("action-hour", self.counts.action);
+        self.origin.put(fields)
     }
 }
 

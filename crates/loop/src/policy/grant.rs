@@ -21,6 +21,7 @@ use crate::effect::{ApprovalRequest, ProposalAuthor};
 use crate::event::{ActuatorLocation, SignalSender};
 use crate::ids::{KeywordName, SessionId, UnixMillis};
 use crate::plist_codec::PlistBuilder;
+use crate::provenance::ProposalOrigin;
 
 /// Action of the schema that puts what waits on a stage into its project.
 const COMMIT: &str = "commit";
@@ -239,6 +240,7 @@ fn asked_facts(ask: &Value) -> Option<PolicyFacts> {
         place,
         payload: &payload,
         protected: false,
+        origin: &ProposalOrigin::default(),
     };
     Some(PolicyFacts::of(&around, &wanted))
 }

@@ -51,7 +51,8 @@ impl InstalledPolicies {
         }
     }
 
-    pub(crate) fn set(&self) -> Option<&GuardPolicies> {
+    /// The set, if it is here.
+    pub fn set(&self) -> Option<&GuardPolicies> {
         let is_built_in = || self.hash == PolicyHash::of(DEFAULT_POLICY);
         self.set.as_deref().or_else(|| is_built_in().then(GuardPolicies::default_set))
     }

@@ -15,6 +15,7 @@ use super::{GuardPolicies, PolicyFinding, PolicyVerdict};
 use crate::hash::ActionDigits;
 use crate::ids::{SessionId, UnixMillis};
 use crate::plist_codec::UnreadableValue;
+use crate::provenance::ProposalOrigin;
 
 /// Different facts that a rehearsal remembers; beyond it, the same is judged again.
 const MAX_REMEMBERED_FINDINGS: usize = 65_536;
@@ -156,6 +157,7 @@ fn blind(named: &NamedFacts, facts: &mut PolicyFacts) {
     if !named.effect {
         facts.effect = Arc::default();
         facts.reach = ReachFacts::default();
+        facts.origin = ProposalOrigin::default();
     }
     // The empty one stands for all that are not named, unless it is named itself.
     let is_blind =

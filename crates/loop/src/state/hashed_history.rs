@@ -10,6 +10,7 @@ use std::sync::{Arc, OnceLock};
 
 use crate::effect::{PastExchange, RememberedRuling, Verdict};
 use crate::plist_codec::PlistText;
+use crate::privacy::Privacy;
 
 /// The hash of a kept thing: half of a whole one, which is as much as nobody finds a second thing for.
 type Hash = u128;
@@ -30,10 +31,14 @@ const NONE: u8 = 0xFE;
 
 impl HashedEntry for PastExchange {
     fn bytes(&self) -> Vec<u8> {
-        let Self { asked, said } = self;
+        let Self { asked, said, privacy } = self;
         let mut bytes = Vec::with_capacity(asked.len() + said.len() + 2);
         push(&mut bytes, asked);
         push(&mut bytes, said);
+        // Of the usual label, it has the hash that it always had.
+        if *privacy != Privacy::default() {
+            push(&mut bytes, privacy.word());
+        }
         bytes
     }
 }

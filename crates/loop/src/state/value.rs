@@ -29,6 +29,7 @@ use crate::plist_codec::{
     time, turn_id,
 };
 use crate::policy::InstalledPolicies;
+use crate::privacy::Privacy;
 use crate::thought::{CallSlot, ThoughtRound};
 use crate::turn_budget::TurnBudget;
 
@@ -456,6 +457,7 @@ impl RunningTurn {
         .put_some("held", self.held.as_ref().map(|held| held.to_value()))
         .put_list("withheld", self.withheld.iter().map(ConsultFinding::to_value))
         .put_name("thinker", self.thinker.as_ref())
+        .put_some("label", self.label_word())
         .done()
     }
 
@@ -502,7 +504,18 @@ impl RunningTurn {
             held: value.get("held").map(HeldProposals::from_value).transpose()?.map(Arc::new),
             withheld: list(value, "withheld", ConsultFinding::from_value)?,
             thinker: consult::thinker(value)?,
+            privacy: match optional_name(value, "label")? {
+                None => Privacy::default(),
+                Some(word) => Privacy::parse(word.as_str())
+                    .ok_or(UnreadableValue::new("label", "the label of a turn"))?,
+            },
         })
+    }
+
+    /// The word for its label, where it is not the usual one.
+    fn label_word(&self) -> Option<Value> {
+        let is_usual = self.privacy == Privacy::default();
+        (!is_usual).then(|| Value::keyword(self.privacy.word()))
     }
 
     /// The word for the stage at which consultants were asked last, where it is not the first.

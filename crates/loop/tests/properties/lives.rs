@@ -9,9 +9,10 @@ use bridle_loop::{
     ActionHash, ActuatorLocation, ActuatorRef, ApprovalAnswer, ApprovalChoice as LoopAnswer,
     CallId, ConsultFinding, ConsultObjection, ConsultStage, ConsultantRef, Draft, DraftStop,
     Effect, EffectId, Event, GuardPolicies, InstalledPolicies, KeywordName, ModelRef, OpaqueText,
-    Outcome, PrincipalUsage, Proposal, ReflexAdvice, Seq, SessionLimits, SessionStart,
-    SessionState, Signal, SignalKind, SignalSender, TextDigest, ThinkerFault, TimerTick,
-    TokenUsage, TurnId, UnixMillis, WithdrawalReason,
+    Outcome, PrincipalUsage, Privacy, Proposal, Provenance, ReflexAdvice, Seq, SessionLimits,
+    SessionStart, SessionState, Signal, SignalKind, SignalSender, TextDigest, TextSource,
+    ThinkerFault, TimerTick, TokenUsage, TracedKind, TracedValue, TurnId, UnixMillis,
+    WithdrawalReason,
 };
 use bridle_sexp::Value;
 use proptest::collection::vec;
@@ -203,6 +204,7 @@ impl Answer {
                 opaque: self.think.then(|| OpaqueText("signed".into())),
                 usage: Some(TokenUsage { input: Some(7), ..TokenUsage::default() }),
                 stop: if self.think { DraftStop::Calls } else { DraftStop::End },
+                privacy: self.think.then_some(Privacy::Secret),
             })
         };
         Event::Drafted { effect, draft }
@@ -479,6 +481,13 @@ fn large_result(bytes: usize) -> Value {
     ])
 }
 
+/// Origins, as the daemon finds them out.
+fn traced() -> Provenance {
+    let sources = vec![TextSource::Tool];
+    let value = TracedValue { kind: TracedKind::Path, text: "/srv/a".into(), sources };
+    Provenance { values: vec![value], is_cut: false }
+}
+
 fn proposal() -> impl Strategy<Value = Proposal> {
     let explanation = proptest::option::of(Just("because".into()));
     let call = proptest::option::of(prop_oneof![Just("c1"), Just("c2")]);
@@ -488,6 +497,7 @@ fn proposal() -> impl Strategy<Value = Proposal> {
             payload,
             explanation,
             then_think,
+            provenance: call.map(|_| Arc::new(traced())),
             call: call.map(CallId::new),
         },
     )

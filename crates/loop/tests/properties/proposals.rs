@@ -162,6 +162,7 @@ fn proposal() -> impl Strategy<Value = Proposal> {
             explanation: explanation.map(Into::into),
             then_think,
             call: None,
+            provenance: None,
         },
     )
 }

@@ -50,7 +50,13 @@ pub(in crate::engine) fn mask_event(event: &mut Event, secrets: &SecretRedactor)
 
 fn mask_proposals(proposals: &mut [Proposal], secrets: &SecretRedactor) {
     for proposal in proposals {
-        mask_value(&mut proposal.payload, secrets);
+        if mask_value(&mut proposal.payload, secrets)
+            && let Some(traced) = &mut proposal.provenance
+        {
+            for value in &mut Arc::make_mut(traced).values {
+                mask_text(&mut value.text, secrets);
+            }
+        }
         if let Some(explanation) = &mut proposal.explanation {
             mask_text(explanation, secrets);
         }

@@ -13,6 +13,8 @@ use crate::effect::ProposalAuthor;
 use crate::event::{ActuatorLocation, SignalSender};
 use crate::ids::{KeywordName, SessionId, UnixMillis};
 use crate::policy::facts::{PolicyFacts, ProposalCircumstances, RequestedAction, SessionAccess};
+use crate::privacy::Privacy;
+use crate::provenance::{ProposalOrigin, Provenance, TextSource, TracedKind, TracedValue};
 
 const SCHEMA: &str = include_str!("../schema.cedarschema");
 
@@ -40,6 +42,16 @@ const PAYLOADS: [&str; 21] = [
     r#"(:action :think)"#,
     r#"(:action :attach)"#,
 ];
+
+fn origin() -> ProposalOrigin {
+    let value = TracedValue {
+        kind: TracedKind::Host,
+        text: "a.b\"".into(),
+        sources: vec![TextSource::User, TextSource::Web],
+    };
+    let provenance = Provenance { values: vec![value], is_cut: true };
+    ProposalOrigin { provenance: Some(Arc::new(provenance)), privacy: Privacy::Secret }
+}
 
 fn check(schema: &Schema, facts: &PolicyFacts) {
     let mut world = CedarTypes::new().world(facts).unwrap();
@@ -82,8 +94,12 @@ fn every_kind_of_fact_has_the_types_of_the_schema() {
                     place: ActuatorLocation::Shell,
                     payload: &payload,
                     protected: true,
+                    origin: &origin(),
                 };
                 check(&PolicyFacts::of(&around, &wanted));
+                let bare = RequestedAction { origin: &ProposalOrigin::default(), ..wanted };
+                check(&PolicyFacts::of(&around, &bare));
+                let wanted = RequestedAction { origin: &ProposalOrigin::default(), ..bare };
                 if by == ProposalAuthor::Asker {
                     check(&PolicyFacts::approve(&around, &wanted));
                 }

@@ -185,7 +185,8 @@ impl NamedFacts {
             ("file" | "heading" | "destination" | "arguments", _) => self.edit = true,
             (
                 "project" | "inside" | "staged" | "layer" | "programs" | "commands" | "code"
-                | "keys" | "hosts" | "secrets" | "server" | "tool" | "changes",
+                | "keys" | "hosts" | "secrets" | "server" | "tool" | "changes" | "provenance"
+                | "privacy" | "remote",
                 _,
             ) => self.effect = true,
             _ => {}

@@ -20,6 +20,7 @@ pub(super) enum PrefilterFlag {
     Inside,
     Staged,
     Keys,
+    Remote,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,6 +34,7 @@ pub(super) enum PrefilterText {
     Destination,
     Arguments,
     Project,
+    Privacy,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,6 +70,7 @@ impl PrefilterFlag {
             "inside" => Some(PrefilterFlag::Inside),
             "staged" => Some(PrefilterFlag::Staged),
             "keys" => Some(PrefilterFlag::Keys),
+            "remote" => Some(PrefilterFlag::Remote),
             _ => None,
         }
     }
@@ -85,6 +88,7 @@ impl PrefilterText {
             "destination" => Some(PrefilterText::Destination),
             "arguments" => Some(PrefilterText::Arguments),
             "project" => Some(PrefilterText::Project),
+            "privacy" => Some(PrefilterText::Privacy),
             _ => None,
         }
     }
@@ -137,6 +141,7 @@ impl<'f> PrefilterInput<'f> {
             PrefilterFlag::Inside => self.facts.effect.inside,
             PrefilterFlag::Staged => self.facts.effect.staged,
             PrefilterFlag::Keys => self.facts.effect.keys,
+            PrefilterFlag::Remote => self.facts.reach.is_remote,
         }
     }
 
@@ -151,6 +156,7 @@ impl<'f> PrefilterInput<'f> {
             PrefilterText::Destination => &self.facts.edit.destination,
             PrefilterText::Arguments => &self.facts.edit.arguments,
             PrefilterText::Project => &self.facts.effect.project,
+            PrefilterText::Privacy => self.facts.origin.privacy.word(),
         }
     }
 
