@@ -71,9 +71,11 @@ pub(crate) fn run(args: InitArgs) -> Result<BridleExit, CommandFailure> {
 fn announced(args: &InitArgs) -> String {
     match args.no_skills {
         true => String::new(),
-        false => "skills that come with bridle go into its folder `skills`, unless they are there; \
+        false => {
+            "skills that come with bridle go into its folder `skills`, unless they are there; \
                   without them: --no-skills\n"
-            .to_owned(),
+                .to_owned()
+        }
     }
 }
 
@@ -100,7 +102,8 @@ impl SkillCopies {
     fn told(&self) -> String {
         let mut text = String::new();
         if !self.written.is_empty() {
-            let _ = writeln!(text, "skills: {}; /commands lists what they do", self.written.join(", "));
+            let _ =
+                writeln!(text, "skills: {}; /commands lists what they do", self.written.join(", "));
         }
         if !self.own.is_empty() {
             let _ = writeln!(text, "yours differ: {}; see bridle skill diff", self.own.join(", "));
