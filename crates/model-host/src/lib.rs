@@ -4,9 +4,12 @@
 //! is decided elsewhere: a model proposes, like every thinker.
 //!
 //! In reading order:
-//! - `registry`: providers in force, from `models.org`
+//! - `registry`: providers in force, from `models.org` and the owner's yes
 #![forbid(unsafe_code)]
 
 mod registry;
 
-pub use registry::{MODELS_FILE, ModelSeat, ProviderRegistry};
+pub use registry::{
+    ApprovalError, ApprovedByName, MODELS_FILE, ModelSeat, ProviderApprovals, ProviderRegistry,
+    ProviderReview, WaitingProvider, review_folder,
+};
