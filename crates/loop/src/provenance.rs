@@ -214,6 +214,14 @@ impl Provenance {
 }
 
 impl ProposalOrigin {
+    /// Whether a value is somebody or something that is sent to.
+    pub(crate) fn names_receiver(&self) -> bool {
+        let is_receiver = |value: &TracedValue| {
+            matches!(value.kind, TracedKind::Host | TracedKind::Address | TracedKind::Recipient)
+        };
+        self.provenance.as_ref().is_some_and(|known| known.values.iter().any(is_receiver))
+    }
+
     pub(crate) fn put<F: FieldSink>(&self, fields: F) -> F {
         self.privacy.put(Provenance::put_under(self.provenance.as_ref(), fields))
     }

@@ -130,7 +130,8 @@ fn origins(body: &Value, text: &mut String) {
         let said = value.get("value").and_then(Value::as_str).unwrap_or_default();
         let sources = value.get("sources").and_then(Value::elements).unwrap_or_default();
         let sources: Vec<&str> = sources.iter().filter_map(Value::as_keyword).collect();
-        let sources = if sources.is_empty() { "the model alone".into() } else { sources.join(", ") };
+        let sources =
+            if sources.is_empty() { "the model alone".into() } else { sources.join(", ") };
         // Writing to a string cannot fail.
         let _ = writeln!(text, "  {} {}: from {sources}", word(value, "kind"), neutral_line(said));
     }

@@ -6,7 +6,7 @@ use bridle_loop::{PREPARED, TracedKind};
 use bridle_sexp::Value;
 
 /// Keys of paths.
-const PATHS: [&str; 7] = ["path", "to", "cwd", "file", "folder", "directory", "filename"];
+const PATHS: [&str; 6] = ["path", "cwd", "file", "folder", "directory", "filename"];
 
 /// Keys of addresses of the web.
 const ADDRESSES: [&str; 3] = ["url", "uri", "href"];
@@ -90,6 +90,7 @@ impl Collector {
             _ if RECIPIENTS.contains(&key) => {
                 strings(value).for_each(|text| self.add(TracedKind::Recipient, text));
             }
+            "to" => strings(value).for_each(|text| self.receiver(text)),
             _ if PATHS.contains(&key) => strings(value).for_each(|text| self.place(text)),
             _ => return false,
         }
@@ -121,15 +122,15 @@ impl Collector {
         }
     }
 
-    /// A path, or whoever something is sent to.
+    /// A path; or an address, where a tool takes both.
     fn place(&mut self, text: &str) {
-        match text.contains("://") {
-            true if !text.starts_with("file://") => self.address(text),
-            _ if text.contains('@') && !text.contains('/') => {
-                self.add(TracedKind::Recipient, text);
-            }
-            _ => self.add(TracedKind::Path, text),
-        }
+        let is_address = text.contains("://") && !text.starts_with("file://");
+        if is_address { self.address(text) } else { self.add(TracedKind::Path, text) }
+    }
+
+    /// The other path of a move, or whoever something is sent to.
+    fn receiver(&mut self, text: &str) {
+        if text.contains('/') { self.place(text) } else { self.add(TracedKind::Recipient, text) }
     }
 
     fn address(&mut self, text: &str) {

@@ -38,9 +38,9 @@ pub(super) fn is_plain(argv: &[ScriptWord]) -> bool {
         } else if let Some(program) = word.strip_prefix("--expression=") {
             programs.push(program);
             has_option = true;
-        } else if FLAGS.contains(&word) {
         } else if let Some(letters) = word.strip_prefix('-').filter(|rest| !rest.is_empty()) {
-            if !letters.chars().all(|letter| FLAG_LETTERS.contains(letter)) {
+            let is_flag = letters.chars().all(|letter| FLAG_LETTERS.contains(letter));
+            if !is_flag && !FLAGS.contains(&word) {
                 return false;
             }
         } else if first.is_none() {

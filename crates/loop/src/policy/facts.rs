@@ -68,8 +68,10 @@ pub(super) struct ReachFacts {
 }
 
 impl ReachFacts {
-    fn of(action: &Action) -> Self {
+    fn of(action: &Action, origin: &ProposalOrigin) -> Self {
         match action {
+            // Whatever it is: it names somebody that something is sent to.
+            Action::Other(_) => Self { is_remote: origin.names_receiver(), ..Self::default() },
             Action::Exec(exec) => Self {
                 hosts: exec.network.clone(),
                 is_remote: !exec.network.is_empty(),
@@ -162,7 +164,7 @@ impl PolicyFacts {
             protected: *protected,
             edit: EditFacts::of(action, target, *place, payload),
             effect: Arc::new(action.effect_facts().cloned().unwrap_or_default()),
-            reach: ReachFacts::of(action),
+            reach: ReachFacts::of(action, origin),
             origin: (*origin).clone(),
             hash: ActionDigits::of_action(target, *place, payload),
             ..Self::around(around)
@@ -261,6 +263,7 @@ impl PolicyFacts {
         let kind = kind.ok_or(UnreadableValue::new("kind", "an action of the schema"))?;
         let target = optional_name(decided, "target")?.unwrap_or_else(|| KeywordName::new(SYSTEM));
         let place = ActuatorLocation::from_value(facts)?;
+        let origin = ProposalOrigin::from_value(facts)?;
         let mut edit = EditFacts::default();
         let (mut effect, mut reach) = (Arc::default(), ReachFacts::default());
         let (resource, hash) = if is_said_as_proposed(decided, kind) && !names_hash(kind) {
@@ -275,7 +278,7 @@ impl PolicyFacts {
             let action =
                 action.map_err(|_| UnreadableValue::new("payload", "the payload of an action"))?;
             effect = Arc::new(action.effect_facts().cloned().unwrap_or_default());
-            reach = ReachFacts::of(&action);
+            reach = ReachFacts::of(&action, &origin);
             edit = EditFacts::of(&action, &target, place, payload);
             let hash = match names_hash(kind) {
                 true => ActionHash::of_action(&target, place, payload).to_string().as_str().into(),
@@ -304,7 +307,7 @@ impl PolicyFacts {
             edit,
             effect,
             reach,
-            origin: ProposalOrigin::from_value(facts)?,
+            origin,
             hash,
             now: at.0.div_euclid(SECOND_MS),
             minute: number("minute")?,

@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use bridle_host::{ActIo, Actuator, HostFuture, ProposalPlace, Readership};
 use bridle_loop::{
-    Action, CONTEXT_ACTIONS, ContextRead, Order, Outcome, PREPARED, Privacy, Seq, SessionAccess,
-    SignalSender,
+    Action, CONTEXT_ACTIONS, ContextRead, KeywordName, Order, Outcome, PREPARED, Privacy, Seq,
+    SessionAccess, SignalSender,
 };
 use bridle_memex::{MemexAsker, MemexQuestion, MemexRefusal, PrivateAccess};
 use bridle_sexp::{Dialect, Value};
@@ -95,7 +95,7 @@ async fn answer(
     }
     let question = match read.name {
         "get-result" => {
-            return Ok((result(hub, payload, io).await?, Privacy::default()));
+            return result(hub, payload, io).await;
         }
         "get-ast" => {
             let file = payload.get("file").and_then(Value::as_str);
@@ -144,8 +144,12 @@ fn parsed(source: &Value, payload: &Value) -> Result<Value, EngineError> {
     Ok(Value::plist([("shape", Value::keyword(shape.word())), ("ast", ast)]))
 }
 
-/// A part of the text of an earlier result of the session.
-async fn result(hub: &Arc<Hub>, payload: &Value, io: &ActIo) -> Result<Value, EngineError> {
+/// A part of the text of an earlier result of the session, with the label of the whole.
+async fn result(
+    hub: &Arc<Hub>,
+    payload: &Value,
+    io: &ActIo,
+) -> Result<(Value, Privacy), EngineError> {
     let number = |key: &str| {
         let number = payload.get(key).filter(|number| !number.is_nil()).map(Value::as_i64);
         match number {
@@ -163,6 +167,10 @@ async fn result(hub: &Arc<Hub>, payload: &Value, io: &ActIo) -> Result<Value, En
     let seq = Seq(u64::try_from(seq).unwrap_or(u64::MAX));
     let found = load::result(&hub.home.readers, io.context.session.clone(), seq).await?;
     let found = found.ok_or_else(missing)?;
+    let label = match found.get("privacy").and_then(KeywordName::of) {
+        None => Privacy::default(),
+        Some(word) => Privacy::parse(word.as_str()).unwrap_or(Privacy::Secret),
+    };
     let whole = match found.get("text").and_then(Value::as_str) {
         Some(text) => text.to_owned(),
         None => found.to_string(),
@@ -170,18 +178,23 @@ async fn result(hub: &Arc<Hub>, payload: &Value, io: &ActIo) -> Result<Value, En
     let total = whole.chars().count();
     let part: String = whole.chars().skip(from).take(length).collect();
     let count = |n: usize| Value::int(i64::try_from(n).unwrap_or(i64::MAX));
-    Ok(Value::plist([
+    let part = Value::plist([
         ("seq", count(usize::try_from(seq.0).unwrap_or(usize::MAX))),
         ("from", count(from)),
         ("of", count(total)),
         ("text", Value::str(part)),
-    ]))
+    ]);
+    Ok((part, label))
 }
 
 /// The answer with its label, where that is not the usual one.
 fn labelled(found: Value, label: Privacy) -> Value {
-    if label == Privacy::default() || found.pairs().is_none() {
+    if label == Privacy::default() {
         return found;
+    }
+    if found.pairs().is_none() {
+        let label = Value::keyword(label.word());
+        return Value::plist([("found", found), ("privacy", label)]);
     }
     let pairs = found.elements().unwrap_or_default().iter().cloned();
     Value::list(pairs.chain([Value::keyword("privacy"), Value::keyword(label.word())]))

@@ -81,6 +81,16 @@ pub(in crate::engine) struct SlotState {
     pub(in crate::engine) thought: Option<(u64, u64)>,
     /// Reason why nothing is taken any more.
     pub(in crate::engine) gone: Option<EngineError>,
+    /// What its owner said, as far as somebody wanted to know.
+    pub(in crate::engine) words: OwnerWords,
+}
+
+/// Words of a session's owner, without what they quote, the oldest first.
+#[derive(Clone, Debug, Default)]
+pub(in crate::engine) struct OwnerWords {
+    /// Last record that was looked at.
+    pub(in crate::engine) after: u64,
+    pub(in crate::engine) texts: VecDeque<Arc<str>>,
 }
 
 /// A worker that can be told to stop.

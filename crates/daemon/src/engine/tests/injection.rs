@@ -83,7 +83,8 @@ const TEXTS_OF_CARRIER: usize = 50;
 /// Texts that one turn reads.
 const TEXTS_OF_TURN: usize = 5;
 
-/// A thinker that does what the user asks for in `[[..]]`, and then whatever it reads between `<<` and `>>`.
+/// A thinker that does what the user asks for in `[[..]]` and after that in `{{..}}`, and whatever it reads between
+/// `<<` and `>>`.
 #[derive(Clone, Default)]
 struct ObedientThinker {
     obeyed: Arc<Mutex<BTreeSet<String>>>,
@@ -96,6 +97,8 @@ impl ObedientThinker {
         let mut wanted: Vec<String> = Vec::new();
         if prompt.rounds.is_empty() {
             wanted.extend(between(own, "[[", "]]"));
+        } else if prompt.rounds.len() == 1 {
+            wanted.extend(between(own, "{{", "}}"));
         }
         let mut texts = Vec::new();
         strings(payload, &mut texts);
@@ -428,4 +431,40 @@ async fn harmless_tasks_bring_the_questions_that_they_may_and_no_others() {
     }
     let most = HARMLESS_TASKS / 20;
     assert!(surprised.len() <= most, "{} tasks ask more: {surprised:?}", surprised.len());
+}
+
+/// Facts of the last decision about a request of the web.
+fn last_facts(rig: &Rig) -> String {
+    let reader = RecordReader::open(rig.path()).expect("a record");
+    let filter = RecordFilter { kinds: vec!["decided".into()], ..RecordFilter::default() };
+    let all = reader.records(RecordNumber(0), &filter, 10_000).expect("read");
+    let texts = all.iter().rev().filter_map(|record| record.body.text());
+    let of_web = texts.filter(|text| text.contains(":kind :net"));
+    of_web.into_iter().next().expect("a decision").to_owned()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_read_goes_with_what_is_sent() {
+    let suite = Suite::start(false).await;
+    let logs = "[[(:target :context :action :get-system-logs)]]";
+    let get = |mark: (&str, &str), page: &str| {
+        let url = format!("https://site.example/{page}");
+        format!("{url} {}(:target :http :action :get :url \"{url}\"){}", mark.0, mark.1)
+    };
+    let (first, second) = (("[[", "]]"), ("{{", "}}"));
+    let shell = suite.rig.join("open", |_| {}).await;
+    assert_eq!(suite.turn("open", &shell, 1, &get(first, "one"), "").await, 0);
+    assert!(!last_facts(&suite.rig).contains(":privacy"), "{}", last_facts(&suite.rig));
+    assert!(last_facts(&suite.rig).contains(":sources (:user)"), "{}", last_facts(&suite.rig));
+    let shell = suite.rig.join("closed", |_| {}).await;
+    let text = format!("{logs} {}", get(second, "two"));
+    assert_eq!(suite.turn("closed", &shell, 1, &text, "").await, 1, "the logs are secret");
+    assert!(last_facts(&suite.rig).contains(":privacy :secret"), "{}", last_facts(&suite.rig));
+    // What was said of it is remembered, and its label with it.
+    assert_eq!(suite.turn("closed", &shell, 2, &get(first, "three"), "").await, 1);
+    let shell = suite.rig.join("other", |_| {}).await;
+    assert_eq!(suite.turn("other", &shell, 1, &get(first, "four"), "").await, 0);
+    // A signal that says so itself is secret from the start.
+    let asked = suite.turn("other", &shell, 2, &get(first, "five"), ":privacy :secret").await;
+    assert_eq!(asked, 1);
 }

@@ -20,7 +20,7 @@ use crate::access::principal::Principal;
 use crate::engine::error::{EngineError, EngineErrorCode};
 use crate::engine::hub::{Hub, SessionHandle};
 use crate::engine::sessions::inbox_item::InboxItem;
-use crate::engine::sessions::live_session::{LiveSessionSlot, SlotState};
+use crate::engine::sessions::live_session::{LiveSessionSlot, OwnerWords, SlotState};
 use crate::engine::sessions::loaded_session::began;
 
 /// The actuator whose orders are carried out here.
@@ -107,6 +107,8 @@ async fn forget_record(
     let (done, erased) = oneshot::channel();
     held.post(InboxItem::Erase { record, by, done });
     let forgot = erased.await.map_err(|_| "the daemon stops".to_owned())??;
+    // Read again from what is left.
+    held.session.lock().words = OwnerWords::default();
     forget_versions(hub, &id, Some(record.0)).await?;
     told(forgot, "record", int(record.0))
 }

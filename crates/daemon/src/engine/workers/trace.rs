@@ -4,10 +4,14 @@
 //! Called when a draft arrives that has something to trace. What cannot be read is in no source, so what it says
 //! counts as the model's own.
 
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use bridle_history::session_fold::parse;
 use bridle_host::ThoughtIo;
 use bridle_host::provenance::{MAX_SOURCE_BYTES, TextSources, own_words};
 use bridle_loop::{
-    CONTEXT, CallEnd, Deed, GrantTerms, Outcome, RecordKind, SensorClass, TextSource, ThinkerPrompt,
+    CONTEXT, Deed, GrantTerms, Outcome, RecordKind, SensorClass, TextSource, ThinkerPrompt,
 };
 use bridle_record::{RecordFilter, RecordNumber};
 use bridle_sexp::Value;
@@ -15,11 +19,14 @@ use bridle_sexp::Value;
 use crate::access::principal::Principal;
 use crate::engine::home::Home;
 use crate::engine::hub::Hub;
-use crate::engine::sessions::live_session::LiveSessionSlot;
-use bridle_history::session_fold::parse;
+use crate::engine::sessions::live_session::{LiveSessionSlot, OwnerWords};
 
-/// Signals of a session that are read back for the owner's words, the latest ones.
-const MAX_SIGNALS: u64 = 512;
+/// Prompts of a session whose words are remembered, the latest ones; and their bytes together.
+const MAX_PROMPTS: usize = 512;
+const MAX_PROMPT_BYTES: usize = 64 << 10;
+
+/// Outcomes that are read back from the record because they are long, the latest ones.
+const MAX_READ_BACK: usize = 4;
 
 /// Records read at once.
 const PAGE_RECORDS: usize = 512;
@@ -40,13 +47,9 @@ pub(super) async fn sources(
     let mut sources = TextSources::default();
     configured(&hub.home, &mut sources);
     said(hub, session, &mut sources).await;
-    let calls = prompt.rounds.iter().flat_map(|round| &round.calls);
-    let of_calls = calls.filter_map(|call| match &call.end {
-        CallEnd::Deed(deed) => Some(deed),
-        CallEnd::Open | CallEnd::Said | CallEnd::Rejected(_) => None,
-    });
-    for deed in prompt.results.iter().chain(of_calls) {
-        read(deed, io, &mut sources).await;
+    let mut left = MAX_READ_BACK;
+    for deed in prompt.results.iter().rev() {
+        read(deed, io, &mut left, &mut sources).await;
     }
     if let Some(focus) = prompt.context.focus.as_deref() {
         sources.add_value(TextSource::Tool, focus);
@@ -71,8 +74,9 @@ fn configured(home: &Home, sources: &mut TextSources) {
     }
 }
 
-/// Words of owners in this session, without what they quote.
+/// Words of owners in this session, without what they quote: what is known of them, and what was said since.
 async fn said(hub: &Hub, session: &LiveSessionSlot, sources: &mut TextSources) {
+    let mut known = session.lock().words.clone();
     let (name, owner) = (session.id.as_str().to_owned(), session.owner.clone());
     let read = hub.home.readers.read(move |reader| {
         let filter = RecordFilter {
@@ -80,22 +84,34 @@ async fn said(hub: &Hub, session: &LiveSessionSlot, sources: &mut TextSources) {
             kinds: vec![RecordKind::Signal.word().into()],
             ..RecordFilter::default()
         };
-        let (mut texts, mut after) = (std::collections::VecDeque::new(), RecordNumber(0));
         loop {
-            let page = reader.records(after, &filter, PAGE_RECORDS)?;
-            let Some(last) = page.last() else { return Ok(texts) };
-            after = last.number;
+            let page = reader.records(RecordNumber(known.after), &filter, PAGE_RECORDS)?;
+            let Some(last) = page.last() else { return Ok(known) };
+            known.after = last.number.0;
             let bodies = page.iter().filter_map(|record| parse(record.body.text()?));
             for text in bodies.filter_map(|body| words(&body, &owner)) {
-                texts.push_back(text);
-                if texts.len() as u64 > MAX_SIGNALS {
-                    texts.pop_front();
-                }
+                known.add(text.into());
             }
         }
     });
-    for text in read.await.unwrap_or_default() {
-        sources.add(TextSource::User, &text);
+    // Without them nothing is trusted for their sake.
+    let Ok(known) = read.await else { return };
+    for text in &known.texts {
+        sources.add(TextSource::User, text);
+    }
+    session.lock().words = known;
+}
+
+impl OwnerWords {
+    /// Adds a text; the oldest go when there are too many.
+    fn add(&mut self, text: Arc<str>) {
+        self.texts.push_back(text);
+        let bytes = |texts: &VecDeque<Arc<str>>| texts.iter().map(|text| text.len()).sum::<usize>();
+        while self.texts.len() > MAX_PROMPTS
+            || (self.texts.len() > 1 && bytes(&self.texts) > MAX_PROMPT_BYTES)
+        {
+            self.texts.pop_front();
+        }
     }
 }
 
@@ -118,7 +134,7 @@ fn words(signal: &Value, session_owner: &str) -> Option<String> {
 }
 
 /// What an act of this turn brought.
-async fn read(deed: &Deed, io: &ThoughtIo, sources: &mut TextSources) {
+async fn read(deed: &Deed, io: &ThoughtIo, left: &mut usize, sources: &mut TextSources) {
     let source = match deed.target.as_str() {
         WEB_ACTUATOR => TextSource::Web,
         name if MEMORY_ACTUATORS.contains(&name) => TextSource::Memory,
@@ -129,7 +145,8 @@ async fn read(deed: &Deed, io: &ThoughtIo, sources: &mut TextSources) {
             let is_remote = result.get("remote").is_some_and(|flag| !flag.is_nil());
             let source = if is_remote { TextSource::Web } else { source };
             match &deed.stored {
-                Some(stored) if stored.bytes <= MAX_SOURCE_BYTES as u64 => {
+                Some(stored) if *left > 0 && stored.bytes <= MAX_SOURCE_BYTES as u64 => {
+                    *left -= 1;
                     if let Some(whole) = io.result(stored).await {
                         sources.add_value(source, &whole);
                     }
