@@ -42,8 +42,8 @@ pub mod policy_load;
 pub use actuator::{
     Actuator, ActuatorConflict, ActuatorGroup, CrashOutcome, HostCatalog, ProposalPlace, Readership,
 };
-pub use builtin::ProseSignal;
 pub use blocking::{BlockingCallError, BlockingPool};
+pub use builtin::ProseSignal;
 pub use cancel::CancelFlag;
 pub use consultant::{CONSULT_TIMEOUT, ConsultReport, Consultant, ConsultantTable};
 pub use error::HostError;

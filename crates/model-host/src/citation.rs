@@ -106,9 +106,8 @@ impl CitationBook {
     }
 
     fn look_up(&self, target: &str) -> Citation {
-        let is_within = |known: &String| {
-            known.strip_prefix(target).is_some_and(|rest| rest.starts_with("::"))
-        };
+        let is_within =
+            |known: &String| known.strip_prefix(target).is_some_and(|rest| rest.starts_with("::"));
         let found = self.0.get(target);
         Citation {
             target: target.to_owned(),
@@ -262,7 +261,11 @@ mod tests {
         check("[[id:77][that]], [[file:a.org]]", "[[id:77][that]], [[file:a.org]]", &[true, true]);
         let marked = format!("in [[file:b.org::*Y]]{UNKNOWN_MARK}.");
         check("in [[file:b.org::*Y]].", &marked, &[false]);
-        check("a[0] [[https://x.org][é]] [[1, 2], [3]] [[", "a[0] [[https://x.org][é]] [[1, 2], [3]] [[", &[]);
+        check(
+            "a[0] [[https://x.org][é]] [[1, 2], [3]] [[",
+            "a[0] [[https://x.org][é]] [[1, 2], [3]] [[",
+            &[],
+        );
     }
 
     #[test]

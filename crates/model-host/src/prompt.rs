@@ -17,7 +17,8 @@ mod transcript;
 mod words;
 
 pub(crate) use self::build::{BuiltPrompt, PromptBudget, PromptPlan};
-pub(crate) use self::gather::{GatheredContext, PromptGatherer, RecalledNote};
+pub use self::gather::INSTRUCTIONS_FILE;
+pub(crate) use self::gather::{PromptGatherer, RecalledNote};
 pub(crate) use self::opaque::opaque_text;
 pub(crate) use self::part::{ManifestHead, manifest};
 pub(crate) use self::words::question_of;

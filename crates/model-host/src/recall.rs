@@ -53,11 +53,8 @@ pub trait MemoryRecall: Send + Sync {
     fn reach<'a>(&'a self, context: &'a SignalContext) -> HostFuture<'a, Option<RecallReach>>;
 
     /// Answers a question as `:context` does; `None` where the memory has no answer now.
-    fn answer(
-        &self,
-        question: RecallQuestion,
-        reach: RecallReach,
-    ) -> HostFuture<'_, Option<Value>>;
+    fn answer(&self, question: RecallQuestion, reach: RecallReach)
+    -> HostFuture<'_, Option<Value>>;
 }
 
 /// Home without a memory.

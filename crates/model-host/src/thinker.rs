@@ -164,7 +164,9 @@ impl ModelThinker {
                 Err(failed) => failed,
             };
             let limit = too_long(&error).filter(|_| !has_compacted && !answer.has_shown);
-            let Some(limit) = limit else { return Err(failure(plan.seat, &error, answer.has_shown)) };
+            let Some(limit) = limit else {
+                return Err(failure(plan.seat, &error, answer.has_shown));
+            };
             has_compacted = true;
             let less = tokens.min(budget.tokens) * SECOND_TRY_PERCENT / 100;
             budget = PromptBudget { tokens: limit.map_or(less, |limit| limit * 3 / 4).min(less) };

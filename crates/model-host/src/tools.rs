@@ -144,10 +144,7 @@ impl ToolTable {
     }
 
     /// Target and payload of a call; else the target, the action and the reason why there are none.
-    fn read(
-        &self,
-        call: &ToolCall,
-    ) -> Result<(KeywordName, Value), (KeywordName, String, String)> {
+    fn read(&self, call: &ToolCall) -> Result<(KeywordName, Value), (KeywordName, String, String)> {
         let Some(tool) = self.tools.iter().find(|tool| tool.name == call.name) else {
             let names: Vec<&str> = self.tools.iter().map(|tool| tool.name.as_str()).collect();
             let reason = format!("no tool `{}`, expected one of {}", call.name, names.join(", "));

@@ -18,7 +18,7 @@ use crate::recall::{MemoryRecall, RecallQuestion, RecallReach};
 use crate::tools::value_json::to_json;
 
 /// Name of the file of the user's instructions, in the folder of the memory.
-pub(super) const INSTRUCTIONS_FILE: &str = "agent.org";
+pub const INSTRUCTIONS_FILE: &str = "agent.org";
 
 /// Name of the file that a project has for agents.
 const PROJECT_FILE: &str = "AGENTS.md";
@@ -226,19 +226,15 @@ impl PromptGatherer {
 
 /// A path as the memory names it.
 fn relative(name: &str, folder: Option<PathBuf>) -> String {
-    let within = folder.and_then(|folder| {
-        Some(Path::new(name).strip_prefix(folder).ok()?.to_str()?.to_owned())
-    });
+    let within = folder
+        .and_then(|folder| Some(Path::new(name).strip_prefix(folder).ok()?.to_str()?.to_owned()));
     within.unwrap_or_else(|| name.to_owned())
 }
 
 /// The beginning of a text file; `None` if there is none. Blocks.
 fn beginning(path: &Path, most: usize) -> Option<String> {
-    let file = std::fs::OpenOptions::new()
-        .read(true)
-        .custom_flags(O_NOFOLLOW_NONBLOCK)
-        .open(path)
-        .ok()?;
+    let file =
+        std::fs::OpenOptions::new().read(true).custom_flags(O_NOFOLLOW_NONBLOCK).open(path).ok()?;
     if !file.metadata().ok()?.is_file() {
         return None;
     }

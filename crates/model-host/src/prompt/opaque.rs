@@ -43,11 +43,7 @@ fn part_to_json(part: &MessagePart) -> Option<Json> {
 }
 
 /// The message of a text; `None` if another codec or model made it, or it is none.
-pub(super) fn message_of(
-    codec: CodecName,
-    model: &str,
-    text: &OpaqueText,
-) -> Option<ModelMessage> {
+pub(super) fn message_of(codec: CodecName, model: &str, text: &OpaqueText) -> Option<ModelMessage> {
     let json: Json = serde_json::from_str(&text.0).ok()?;
     if json["codec"] != codec.as_str() || json["model"] != model {
         return None;

@@ -34,12 +34,7 @@ pub(crate) struct PromptPart {
 
 impl PromptPart {
     /// A part that is in the prompt.
-    pub(crate) fn of(
-        codec: CodecName,
-        source: &'static str,
-        text: &str,
-        privacy: Privacy,
-    ) -> Self {
+    pub(crate) fn of(codec: CodecName, source: &'static str, text: &str, privacy: Privacy) -> Self {
         let TokenEstimate { likely, .. } = estimate_text(codec, text);
         let (detail, hash, left_out) = (None, None, None);
         Self { source, detail, bytes: text.len(), privacy, hash, left_out, tokens: likely }

@@ -222,11 +222,12 @@ impl Transcript {
 
     /// Refusals that answer no call: of the answer itself.
     pub(super) fn rejections(&mut self, plan: &PromptPlan<'_>) -> Option<String> {
-        let of_calls = |rejection: &ProposalRejection| {
-            plan.prompt.rounds.iter().flat_map(|round| &round.calls).any(
-                |call| matches!(&call.end, CallEnd::Rejected(known) if **known == *rejection),
-            )
-        };
+        let of_calls =
+            |rejection: &ProposalRejection| {
+                plan.prompt.rounds.iter().flat_map(|round| &round.calls).any(
+                    |call| matches!(&call.end, CallEnd::Rejected(known) if **known == *rejection),
+                )
+            };
         let others = plan.prompt.rejected.iter().filter(|rejection| !of_calls(rejection));
         let lines: Vec<String> = others.map(|rejection| refused(rejection)).collect();
         (!lines.is_empty()).then(|| lines.join("\n"))

@@ -64,8 +64,7 @@ fn date_and_time(at: UnixMillis) -> String {
     let days = at.0.div_euclid(DAY_MS);
     let minutes = at.0.rem_euclid(DAY_MS) / MINUTE_MS;
     let (year, month, day) = civil_from_days(days);
-    let names =
-        ["Thursday", "Friday", "Saturday", "Sunday", "Monday", "Tuesday", "Wednesday"];
+    let names = ["Thursday", "Friday", "Saturday", "Sunday", "Monday", "Tuesday", "Wednesday"];
     let name = usize::try_from(days.rem_euclid(7)).ok().and_then(|it| names.get(it));
     let (hour, minute) = (minutes / 60, minutes % 60);
     format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02} UTC, {}", name.unwrap_or(&""))

@@ -46,8 +46,7 @@ pub(super) async fn draft(
         text.push_str(&format!("\n- {}\n{}", note.link, excerpt(&note.text)));
     }
     let is_open = |note: &&RecalledNote| note.open.as_ref() == Some(&note.text);
-    let privacy =
-        if shown.iter().all(is_open) { Privacy::default() } else { Privacy::Secret };
+    let privacy = if shown.iter().all(is_open) { Privacy::default() } else { Privacy::Secret };
     io.show(ThoughtChannel::Text, &text);
     let citations = shown.iter().map(|note| {
         let mut pairs = vec![("target", Value::str(note.link.as_str()))];

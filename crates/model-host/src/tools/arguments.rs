@@ -39,8 +39,7 @@ pub(super) fn payload(
     let is_choice = |name: &str| is_group && name == ACTION;
     for name in members.keys().filter(|name| !is_choice(name)) {
         if !spec.arguments.iter().any(|argument| *argument.name == **name) {
-            let names: Vec<&str> =
-                spec.arguments.iter().map(|argument| &*argument.name).collect();
+            let names: Vec<&str> = spec.arguments.iter().map(|argument| &*argument.name).collect();
             let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
             return Err(format!("`{}` has no argument `{name}`, expected {names}", spec.name));
         }
@@ -52,8 +51,7 @@ pub(super) fn payload(
     }
     if let Some(tool) = &spec.tool {
         let text = serde_json::to_string(members).map_err(|error| error.to_string())?;
-        let arguments =
-            bridle_sexp::json::from_json(&text).map_err(|error| error.to_string())?;
+        let arguments = bridle_sexp::json::from_json(&text).map_err(|error| error.to_string())?;
         return Ok(Value::plist([
             (ACTION, Value::keyword(TOOL)),
             ("server", Value::str(tool.server.clone())),
@@ -132,9 +130,7 @@ fn whole(json: &Json) -> Option<i64> {
 fn texts(json: &Json) -> Option<Vec<Value>> {
     match json {
         Json::String(one) => Some(vec![Value::str(one.as_str())]),
-        Json::Array(items) => {
-            items.iter().map(|item| item.as_str().map(Value::from)).collect()
-        }
+        Json::Array(items) => items.iter().map(|item| item.as_str().map(Value::from)).collect(),
         _ => None,
     }
 }

@@ -15,9 +15,8 @@ pub(super) struct BriefTool {
 }
 
 /// Actuators of the daemon whose actions are offered by this table alone.
-pub(super) const OWN_TARGETS: [&str; 10] = [
-    "context", "memory", "file", "exec", "shell", "http", "stage", "system", "log", "tally",
-];
+pub(super) const OWN_TARGETS: [&str; 10] =
+    ["context", "memory", "file", "exec", "shell", "http", "stage", "system", "log", "tally"];
 
 /// Tools in the order in which they are offered.
 pub(super) const TOOLS: &[BriefTool] = &[

@@ -15,8 +15,7 @@ pub(super) fn parameters(specs: &[ActionSpec], brief: Option<&BriefTool>) -> Jso
     let mut properties = Vec::new();
     let mut required = Vec::new();
     if specs.len() > 1 {
-        let names: Vec<Json> =
-            specs.iter().map(|spec| Json::from(spec.name.as_str())).collect();
+        let names: Vec<Json> = specs.iter().map(|spec| Json::from(spec.name.as_str())).collect();
         properties.push(member(ACTION, &format!(r#"{{"enum":{}}}"#, Json::Array(names))));
         required.push(Json::from(ACTION));
     }
