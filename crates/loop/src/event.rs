@@ -253,8 +253,10 @@ pub struct Draft {
     pub stop: DraftStop,
     /// State of its provider, for the next prompt of the turn.
     pub opaque: Option<OpaqueText>,
-    /// Label of what went into it; that of all that the session could have shown, if its thinker does not say.
-    pub privacy: Option<Privacy>,
+    /// Label of it: the strictest of what its thinker was told.
+    pub privacy: Privacy,
+    /// Parts of the prompt it was made from, and what it cites; for the record, and read by nobody who decides.
+    pub manifest: Option<Arc<Value>>,
 }
 
 /// Reason why a thinker has no draft.

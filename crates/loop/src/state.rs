@@ -264,6 +264,8 @@ pub(crate) struct RunningTurn {
     pub(crate) rounds: Vec<Arc<ThoughtRound>>,
     /// Rounds before those.
     pub(crate) forgotten: u64,
+    /// Label of what it says: the strictest of its drafts.
+    pub(crate) privacy: Privacy,
     /// Texts that were said before the answer.
     pub(crate) parts: u64,
     /// Standing of what waits on its stage.
@@ -278,8 +280,6 @@ pub(crate) struct RunningTurn {
     pub(crate) withheld: Vec<ConsultFinding>,
     /// Thinker that is asked, if a consultant named one.
     pub(crate) thinker: Option<KeywordName>,
-    /// Label of all that went into it so far.
-    pub(crate) privacy: Privacy,
 }
 
 /// Standing of what a turn changed on its stage: asked about before the answer.
@@ -342,6 +342,7 @@ impl RunningTurn {
             results: Vec::new(),
             rounds: Vec::new(),
             forgotten: 0,
+            privacy: Privacy::default(),
             parts: 0,
             closing: StageClosing::Clear,
             asked_at: ConsultStage::Perceive,
@@ -349,7 +350,6 @@ impl RunningTurn {
             held: None,
             withheld: Vec::new(),
             thinker: None,
-            privacy: Privacy::default(),
         }
     }
 
@@ -379,6 +379,7 @@ impl RunningTurn {
         self.rounds.drain(..gone);
         self.forgotten = self.forgotten.saturating_add(gone as u64);
         self.rounds.push(Arc::new(ThoughtRound::of(thought, draft)));
+        self.privacy = self.privacy.max(draft.privacy);
     }
 
     /// Notes the end of calls in their rounds.

@@ -91,11 +91,13 @@ pub(crate) fn drafted(
 ) {
     let Some(mut turn) = awaiting(state, TurnStage::Thinking(effect)) else { return };
     match draft {
-        Ok(draft) => {
+        Ok(mut draft) => {
+            // Who says what went into it has chosen; whoever does not may have used all of it.
+            if draft.manifest.is_none() {
+                draft.privacy = draft.privacy.max(state.shown_label(&turn));
+            }
             turn.next = TurnContinuation::Answer;
             turn.begin_round(effect, &draft);
-            let shown = draft.privacy.unwrap_or_else(|| state.shown_label(&turn));
-            turn.privacy = turn.privacy.max(shown);
             turn.budget.spend(&draft);
             let Draft { text, calls, .. } = draft;
             let batch = ProposalBatch { thought: Some(effect), text, proposals: calls };

@@ -296,11 +296,8 @@ impl PastExchange {
     }
 
     pub(crate) fn from_value(value: &Value) -> Result<Arc<Self>, UnreadableValue> {
-        Ok(Arc::new(Self {
-            asked: text(value, "asked")?,
-            said: text(value, "said")?,
-            privacy: Privacy::from_value(value)?,
-        }))
+        let (asked, said) = (text(value, "asked")?, text(value, "said")?);
+        Ok(Arc::new(Self { asked, said, privacy: Privacy::from_value(value)? }))
     }
 }
 

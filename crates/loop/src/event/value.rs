@@ -413,12 +413,16 @@ impl Draft {
             .put_text("text", Some(&*self.text).filter(|text| !text.is_empty()))
             .put_each("proposals", &self.calls, |inside, call| call.put(inside));
         let fields = self.stop.put(ModelRef::put_under(self.model.as_ref(), fields));
-        match &self.usage {
+        let fields = match &self.usage {
             Some(usage) => fields.put_fields("usage", |inside| usage.put(inside)),
             None => fields,
         }
-        .put_text("opaque", self.opaque.as_ref().map(|opaque| &*opaque.0))
-        .put_some("privacy", self.privacy.map(|label| Value::keyword(label.word())))
+        .put_text("opaque", self.opaque.as_ref().map(|opaque| &*opaque.0));
+        let fields = self.privacy.put(fields);
+        match &self.manifest {
+            Some(manifest) => fields.put_value("manifest", manifest),
+            None => fields,
+        }
     }
 
     fn from_value(value: &Value) -> Result<Self, UnreadableValue> {
@@ -430,10 +434,8 @@ impl Draft {
             usage: usage.transpose()?,
             stop: DraftStop::from_value(value)?,
             opaque: optional_text(value, "opaque")?.map(OpaqueText),
-            privacy: match value.get("privacy") {
-                Some(_) => Some(Privacy::from_value(value)?),
-                None => None,
-            },
+            privacy: Privacy::from_value(value)?,
+            manifest: value.get("manifest").cloned().map(Arc::new),
         })
     }
 }

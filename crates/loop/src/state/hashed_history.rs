@@ -29,13 +29,16 @@ pub trait HashedEntry {
 const END: u8 = 0xFF;
 const NONE: u8 = 0xFE;
 
+/// Room for the ends of an exchange and its label.
+const USUAL_LABEL_BYTES: usize = 10;
+
 impl HashedEntry for PastExchange {
     fn bytes(&self) -> Vec<u8> {
         let Self { asked, said, privacy } = self;
-        let mut bytes = Vec::with_capacity(asked.len() + said.len() + 2);
+        let mut bytes = Vec::with_capacity(asked.len() + said.len() + USUAL_LABEL_BYTES);
         push(&mut bytes, asked);
         push(&mut bytes, said);
-        // Of the usual label, it has the hash that it always had.
+        // The hashes of records from before there were labels stay the same.
         if *privacy != Privacy::default() {
             push(&mut bytes, privacy.word());
         }

@@ -131,7 +131,7 @@ fn what_was_written_once_is_written_anew_when_it_changes() {
 #[test]
 fn who_looks_at_the_past_sees_it_as_it_was() {
     let exchange = |asked: &str| {
-        Arc::new(PastExchange { asked: asked.into(), said: "".into(), privacy: Privacy::default() })
+        Arc::new(PastExchange { asked: asked.into(), said: "".into(), privacy: Privacy::Private })
     };
     let asked = |past: &SharedHistory<PastExchange>| -> Vec<Box<str>> {
         past.iter().map(|exchange| exchange.asked.clone()).collect()
@@ -152,7 +152,7 @@ fn the_sum_of_the_past_is_that_of_what_is_left_in_its_order() {
         Arc::new(PastExchange {
             asked: asked.to_string().into(),
             said: "".into(),
-            privacy: Privacy::default(),
+            privacy: Privacy::Secret,
         })
     };
     let mut past = SharedHistory::default();
@@ -173,7 +173,7 @@ fn no_two_kept_things_have_the_same_bytes() {
     let exchange = |asked: &str, said: &str| PastExchange {
         asked: asked.into(),
         said: said.into(),
-        privacy: Privacy::default(),
+        privacy: Privacy::Private,
     };
     let exchanges = ["", "a", "ab", "\0", "\u{ff}", "a\u{fe}"]
         .iter()

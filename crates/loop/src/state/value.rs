@@ -433,7 +433,7 @@ impl RunningTurn {
             .put_some("seq", self.seq.map(seq_value))
             .put("signal", self.signal.to_value())
             .put("began", self.began.0);
-        match self.stage {
+        let plist = match self.stage {
             TurnStage::Consulting(id) => plist.put_number("consulting", id.0),
             TurnStage::Thinking(id) => plist.put_number("thinking", id.0),
             TurnStage::Asking => plist.put_flag("asking", true),
@@ -456,9 +456,8 @@ impl RunningTurn {
         .put_some("asked-at", self.asked_at_word())
         .put_some("held", self.held.as_ref().map(|held| held.to_value()))
         .put_list("withheld", self.withheld.iter().map(ConsultFinding::to_value))
-        .put_name("thinker", self.thinker.as_ref())
-        .put_some("label", self.label_word())
-        .done()
+        .put_name("thinker", self.thinker.as_ref());
+        self.privacy.put(plist).done()
     }
 
     fn from_value(value: &Value) -> Result<Self, UnreadableValue> {
@@ -493,6 +492,7 @@ impl RunningTurn {
             results: list(value, "results", Deed::from_value)?,
             rounds: list(value, "rounds", ThoughtRound::from_value)?,
             forgotten: optional_number(value, "forgotten")?.unwrap_or_default(),
+            privacy: Privacy::from_value(value)?,
             parts: optional_number(value, "parts")?.unwrap_or_default(),
             closing: StageClosing::from_value(value)?,
             asked_at: match optional_name(value, "asked-at")? {
@@ -504,18 +504,7 @@ impl RunningTurn {
             held: value.get("held").map(HeldProposals::from_value).transpose()?.map(Arc::new),
             withheld: list(value, "withheld", ConsultFinding::from_value)?,
             thinker: consult::thinker(value)?,
-            privacy: match optional_name(value, "label")? {
-                None => Privacy::default(),
-                Some(word) => Privacy::parse(word.as_str())
-                    .ok_or(UnreadableValue::new("label", "the label of a turn"))?,
-            },
         })
-    }
-
-    /// The word for its label, where it is not the usual one.
-    fn label_word(&self) -> Option<Value> {
-        let is_usual = self.privacy == Privacy::default();
-        (!is_usual).then(|| Value::keyword(self.privacy.word()))
     }
 
     /// The word for the stage at which consultants were asked last, where it is not the first.

@@ -204,7 +204,8 @@ impl Answer {
                 opaque: self.think.then(|| OpaqueText("signed".into())),
                 usage: Some(TokenUsage { input: Some(7), ..TokenUsage::default() }),
                 stop: if self.think { DraftStop::Calls } else { DraftStop::End },
-                privacy: self.think.then_some(Privacy::Secret),
+                privacy: if self.think { Privacy::Secret } else { Privacy::Private },
+                manifest: self.think.then(|| Arc::new(Value::plist([("bytes", Value::int(9))]))),
             })
         };
         Event::Drafted { effect, draft }
