@@ -140,6 +140,7 @@ impl ToolTable {
             explanation: None,
             then_think: true,
             call: Some(CallId::new(&call.id)),
+            provenance: None,
         }
     }
 
