@@ -69,6 +69,8 @@ struct BatchItem {
     proposal: Proposal,
     /// Place by which the record names it.
     place: usize,
+    /// Whether the record that is the cause has it.
+    is_in_cause: bool,
     /// Call of a round that it is.
     slot: Option<CallSlot>,
     /// Whether more follows before the answer.
@@ -78,17 +80,19 @@ struct BatchItem {
 impl ProposalBatch {
     /// The text first, then the proposals in their order. The record names the text by the place behind
     /// all proposals, those beyond the limit included.
-    fn items(self, text_place: usize) -> impl Iterator<Item = BatchItem> {
+    fn items(self, text_place: usize, is_in_cause: bool) -> impl Iterator<Item = BatchItem> {
         let Self { thought, text, proposals } = self;
         let text = Some(text).filter(|text| !text.is_empty()).map(move |text| BatchItem {
             proposal: Proposal::message(&text),
             place: text_place,
+            is_in_cause,
             slot: None,
             interim: text_place > 0,
         });
         let calls = proposals.into_iter().enumerate().map(move |(place, proposal)| BatchItem {
             proposal,
             place,
+            is_in_cause,
             slot: thought.map(|thought| CallSlot { thought, place }),
             interim: false,
         });
@@ -108,20 +112,23 @@ pub(crate) fn carry(
     let held = HeldProposals { by, thought, text, proposals };
     let is_empty = held.text.is_empty() && held.proposals.is_empty();
     if is_empty || !consult::is_wanted(state, ConsultStage::Judge) {
-        return carry_judged(state, turn, held, &[], out);
+        return carry_judged(state, turn, held, None, out);
     }
     turn.held = Some(Arc::new(held));
     consult::ask(state, turn, ConsultStage::Judge, out);
 }
 
-/// Judges proposals in their order, to which consultants had these objections.
+/// Judges proposals in their order, to which consultants had these objections; `None` if nobody was asked.
 pub(crate) fn carry_judged(
     state: &mut SessionState,
     mut turn: RunningTurn,
     held: HeldProposals,
-    findings: &[ConsultFinding],
+    findings: Option<&[ConsultFinding]>,
     out: &mut Effects,
 ) {
+    // Behind consultants the cause is what they said, and the proposals are in the record before it.
+    let is_in_cause = findings.is_none();
+    let findings = findings.unwrap_or_default();
     let HeldProposals { by, thought, text, proposals } = held;
     let mut batch = ProposalBatch { thought, text, proposals };
     turn.stage = TurnStage::Acting;
@@ -129,7 +136,7 @@ pub(crate) fn carry_judged(
     let text_place = batch.proposals.len();
     let excess = batch.proposals.split_off(text_place.min(state.limits.proposals)).len();
     let (looked_at, thought) = (batch.proposals.len(), batch.thought);
-    for item in batch.items(text_place) {
+    for item in batch.items(text_place, is_in_cause) {
         let objections = ProposalObjections { findings, place: item.place };
         carry_one(state, &mut turn, by, item, &objections, out);
     }
@@ -175,19 +182,19 @@ fn carry_one(
     objections: &ProposalObjections<'_>,
     out: &mut Effects,
 ) {
-    let BatchItem { proposal, place, slot, interim } = item;
+    let BatchItem { proposal, place, is_in_cause, slot, interim } = item;
     let back =
         OutcomeReturn { then_think: proposal.wants_outcome(), slots: slot.into_iter().collect() };
     let JudgedProposal { mut decision, way } = decide::judge(state, turn, by, proposal, objections);
     // A long text stands where it was proposed, and in what is said or done: the verdict names it.
-    let is_as_proposed = by != ProposalAuthor::Asker && decision.dropped.is_empty();
+    let is_as_proposed = is_in_cause && by != ProposalAuthor::Asker && decision.dropped.is_empty();
     let is_said = matches!(&way, Ok(ProposalRoute::Do(order)) if said(order).is_some());
     if is_as_proposed && (is_said || weight(&decision.payload) >= MIN_NAMED_PAYLOAD_BYTES) {
         decision.proposal = Some(place);
     }
     state.decisions.push(decision.ruling.clone(), state.limits.decisions);
     out.push(Effect::Decided(decision));
-    if way.is_ok() {
+    if way.as_ref().is_ok_and(ProposalRoute::counts) {
         turn.allowed = turn.allowed.saturating_add(1);
     }
     match way {

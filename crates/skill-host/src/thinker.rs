@@ -45,6 +45,16 @@ impl SkillThinker {
     pub fn new(registry: Arc<SkillRegistry>, inner: Box<dyn Thinker>) -> Self {
         Self { registry, inner, live: Arc::default() }
     }
+
+    /// Whether a skill is asked. The first draft of a turn says whose the turn is: later prompts go to the same.
+    fn is_for_skill(&self, prompt: &ThinkerPrompt) -> bool {
+        match prompt.rounds.first() {
+            Some(round) => {
+                round.model.as_ref().is_some_and(|author| author.name.starts_with(NAME_PREFIX))
+            }
+            None => awakened(&self.registry.table(), &prompt.context).is_some(),
+        }
+    }
 }
 
 impl Thinker for SkillThinker {
@@ -60,15 +70,10 @@ impl Thinker for SkillThinker {
         prompt: &'a ThinkerPrompt,
         io: &'a ThoughtIo,
     ) -> HostFuture<'a, Result<Draft, ThinkerFault>> {
-        // The first draft of a turn says whose it is; a later prompt goes to the same.
-        let author = prompt.rounds.first().map(|round| round.model.clone().unwrap_or_default());
-        let is_skills = match &author {
-            Some(author) => author.name.starts_with(NAME_PREFIX),
-            None => awakened(&self.registry.table(), &prompt.context).is_some(),
-        };
-        if !is_skills {
+        if !self.is_for_skill(prompt) {
             return self.inner.think(prompt, io);
         }
+        let author = prompt.rounds.first().map(|round| round.model.clone().unwrap_or_default());
         let (registry, live) = (Arc::clone(&self.registry), Arc::clone(&self.live));
         let prompt = prompt.clone();
         let hash = author.and_then(|author| author.digest.clone());
@@ -82,6 +87,10 @@ impl Thinker for SkillThinker {
                 Err(_) => Err(fault("the call of a skill broke off")),
             }
         })
+    }
+
+    fn is_paid(&self, prompt: &ThinkerPrompt) -> bool {
+        !self.is_for_skill(prompt) && self.inner.is_paid(prompt)
     }
 
     fn answers_prose(&self) -> bool {
