@@ -6,12 +6,15 @@
 //!
 //! In reading order:
 //! - `storage`: versions, saved values and enabled capabilities in the state directory
+//! - `shipped_copy`: copies of the skills that come with the program
 //! - `registry`: the folder, and the table made of it
 //! - `stimulus`: a signal as a skill sees it, and which skill it wakes
 //! - `turn_log`: requests and answers of a turn, in its drafts
 //! - `thinker`: the thinker that calls skills
 
 mod storage;
+
+mod shipped_copy;
 
 mod registry;
 
@@ -21,5 +24,6 @@ mod turn_log;
 mod thinker;
 
 pub use registry::{SkillEntry, SkillProblem, SkillRegistry, SkillTable};
+pub use shipped_copy::{CopyStanding, ShippedCopy, shipped_copies};
 pub use storage::{SkillStorage, StorageError};
 pub use thinker::SkillThinker;
