@@ -8,6 +8,7 @@ mod context;
 mod control;
 mod grants;
 mod injection;
+mod long_turns;
 mod memory;
 mod overlay;
 mod overloads;

@@ -210,3 +210,37 @@ fn hostile_text_is_refused_not_followed() {
     let many = read("ls;".repeat(2_000).as_str());
     assert!(!many.is_plain() && many.commands.len() <= 1_000);
 }
+
+#[test]
+fn what_only_looks_is_plain_and_nothing_else_that_looks_like_it() {
+    const LOOKING: [&str; 36] = [
+        "ls", "cat", "head", "tail", "wc", "sort", "uniq", "cut", "tr", "grep", "rg", "fd", "find",
+        "diff", "stat", "file", "basename", "dirname", "echo", "printf", "pwd", "true", "false",
+        "test", "[", "cd", "du", "date", "tree", "sed", "less", "man", "tar", "git", "wait", "xxd",
+    ];
+    let table = include_str!("../../../../vectors/commands/granted.jsonl");
+    let mut wrong = Vec::new();
+    for line in table.lines() {
+        let row: serde_json::Value = serde_json::from_str(line).unwrap();
+        let script = row["in"].as_str().unwrap();
+        let is_let_through = read_script(script).is_ok_and(|reading| {
+            let is_kept = |word: &super::ScriptWord| word.text() != Some("/dev/null");
+            let is_git = |command: &super::ScriptCommand| {
+                let verb = command.argv.iter().skip(1).filter_map(super::ScriptWord::text);
+                let verb = verb.into_iter().find(|word| !word.starts_with('-'));
+                verb.is_some_and(|verb| ["status", "log", "diff", "show"].contains(&verb))
+            };
+            reading.is_plain()
+                && !reading.written.iter().any(is_kept)
+                && reading.commands.iter().all(|command| {
+                    let program = command.program.as_deref().unwrap_or("?");
+                    (LOOKING.contains(&program) || program == "od")
+                        && (program != "git" || is_git(command))
+                })
+        });
+        if is_let_through != (row["granted"] == true) {
+            wrong.push(script.to_owned());
+        }
+    }
+    assert!(wrong.is_empty(), "{} of the table: {wrong:#?}", wrong.len());
+}

@@ -75,7 +75,10 @@ fn join(
 
 /// Patterns, and braces that some shells expand.
 fn expands(part: &str) -> bool {
-    part.contains(['*', '?', '[', '{', '~', '!']) && part != "[" && part != "{}" && part != "!"
+    let is_pattern = part.contains(['*', '?', '[', '{', '!']);
+    // A tilde in the middle is one: `HEAD~1`.
+    let is_home = part.starts_with('~') || part.contains("=~") || part.contains(":~");
+    (is_pattern || is_home) && part != "[" && part != "{}" && part != "!"
 }
 
 fn read_inside(script: &str, reading: &mut ScriptReading, depth: usize) {

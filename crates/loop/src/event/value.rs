@@ -187,6 +187,7 @@ impl Event {
             | RecordKind::Say
             | RecordKind::Finish
             | RecordKind::Started
+            | RecordKind::Shown
             | RecordKind::Mark
             | RecordKind::DaemonUp
             | RecordKind::DaemonDown
