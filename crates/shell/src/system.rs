@@ -1,12 +1,23 @@
 //! Requests to the daemon itself, `:target :system`: forks, forgetting, policies and answers to its
 //! questions; and to `:target :memory`. Used by the commands of the same names; the daemon decides whether the asker may.
 
+use std::time::{Duration, Instant};
+
 use bridle_sexp::{Value, read_one};
 use bridle_wire::oacp::{MessageType, OacpMessage, RequestTarget as Actuator};
 
 use crate::client::{DaemonClient, DaemonTarget, ErrorAnswer};
 use crate::error::ShellError;
 use crate::send::SendConnection;
+
+/// Longest wait for a memory that is being opened.
+const MEMORY_OPENING_WAIT: Duration = Duration::from_secs(10);
+
+/// Time between two requests to a memory that is being opened.
+const MEMORY_RETRY_INTERVAL: Duration = Duration::from_millis(100);
+
+/// Code of the daemon while the memory cannot answer.
+const NOT_OPEN_CODE: &str = "store-unavailable";
 
 /// Request for the daemon.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,8 +75,14 @@ pub enum SystemRequest {
     Sessions,
     /// Schedules of the sessions.
     Schedules,
+    /// A schedule, by the arguments of the action; for [`ask_in`] its session.
+    Schedule(Value),
     /// A schedule taken back, by its name; for [`ask_in`] its session.
     Unschedule(String),
+    /// A schedule that waits from now on, likewise.
+    PauseSchedule(String),
+    /// A schedule that goes on, likewise.
+    ResumeSchedule(String),
     /// A change of the memory, by its payload.
     Edit(Value),
     /// Changes of the memory taken back.
@@ -137,7 +154,10 @@ impl SystemRequest {
             SystemRequest::RevokeGrant(id) => about("revoke-grant", "grant", id),
             SystemRequest::Sessions => Value::plist([("action", Value::keyword("sessions"))]),
             SystemRequest::Schedules => Value::plist([("action", Value::keyword("schedules"))]),
+            SystemRequest::Schedule(arguments) => scheduled(arguments),
             SystemRequest::Unschedule(name) => about("unschedule", "name", name),
+            SystemRequest::PauseSchedule(name) => about("pause-schedule", "name", name),
+            SystemRequest::ResumeSchedule(name) => about("resume-schedule", "name", name),
             SystemRequest::Edit(payload)
             | SystemRequest::Effects(payload)
             | SystemRequest::Stage(payload) => payload.clone(),
@@ -178,6 +198,12 @@ impl SystemRequest {
         pairs.extend(is_preview.then(|| ("preview", Value::bool(true))));
         Value::plist(pairs)
     }
+}
+
+/// Returns the payload that plans something.
+fn scheduled(arguments: &Value) -> Value {
+    let action = [Value::keyword("action"), Value::keyword("schedule")];
+    Value::list(action.into_iter().chain(arguments.elements().into_iter().flatten().cloned()))
 }
 
 /// Returns the payload of an action with one text.
@@ -232,13 +258,22 @@ pub fn ask_in(
     read_answer(&talk.client, &answer)
 }
 
-/// Asks what the daemon knows, `:target :context`, and waits for the answer.
+/// Asks what the daemon knows, `:target :context`, and waits for the answer; also while the memory is being opened,
+/// as it is behind a start or a choice of another folder.
 ///
 /// # Errors
 ///
 /// Nobody is there, or nobody answers.
 pub fn ask_context(targets: &[DaemonTarget], payload: Value) -> Result<SystemReply, ShellError> {
-    request(targets, "context", payload)
+    let last_try = Instant::now() + MEMORY_OPENING_WAIT;
+    loop {
+        let reply = request(targets, "context", payload.clone())?;
+        let is_opening = matches!(&reply, SystemReply::Not(error) if error.code == NOT_OPEN_CODE);
+        if !is_opening || Instant::now() >= last_try {
+            return Ok(reply);
+        }
+        std::thread::sleep(MEMORY_RETRY_INTERVAL);
+    }
 }
 
 fn request(

@@ -16,6 +16,7 @@ pub(in crate::engine) mod schedules;
 pub(in crate::engine) mod secret_mask;
 pub(in crate::engine) mod skills;
 pub(in crate::engine) mod spending;
+pub(in crate::engine) mod time_zones;
 pub(in crate::engine) mod unsaved_buffers;
 mod web;
 
@@ -35,6 +36,7 @@ use bridle_jail::SecretStore;
 use bridle_memex::MemoryStore;
 use bridle_record::{AppendNumbers, RecordAppend};
 
+use crate::config::SettingFact;
 use crate::engine::home::action_catalog::ActionCatalog;
 use crate::engine::home::engine_files::EngineFiles;
 use crate::engine::home::guard::PolicyGuard;
@@ -72,6 +74,8 @@ pub(crate) struct Home {
     pub(crate) overlays: Arc<UnsavedBuffers>,
     /// Secrets by name and host, for whoever sends a request; masked in everything that is recorded or shown.
     pub(crate) secrets: Arc<SecretStore>,
+    /// Settings as they were given.
+    pub(in crate::engine) settings: Arc<[SettingFact]>,
 }
 
 impl Home {
