@@ -162,7 +162,7 @@ async fn private_notes_reach_no_remote_model_by_any_road() {
     let said = format!("It is {CANARY}.");
     let near = ModelServer::start(ModelWire::Chat, vec![says(&said)]).await;
     let models = format!(
-        "{}** small :cognition:\n{}** small\n",
+        "{}** small :cognition:\n{}** small :reasoning:\n",
         far.provider("far", "remote"),
         near.provider("near", "local")
     );

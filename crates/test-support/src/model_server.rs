@@ -1,5 +1,7 @@
 //! A server of language models that says what a test wants, in the words of all four vendors, and remembers every
 //! request byte by byte.
+//!
+//! long: an answer in the words of each vendor.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};

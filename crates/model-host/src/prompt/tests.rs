@@ -1,4 +1,6 @@
 //! Prompts for models of all reaches: their size, what is left out of them, and the order of messages.
+//!
+//! long: the test of privacy has one turn with everything that can be private.
 
 use std::sync::Arc;
 
