@@ -2,8 +2,8 @@
 
 use bridle_host::OfferedAction;
 use bridle_loop::{
-    ACTIONS, ActionSpec, ActuatorLocation, ArgumentShape, ArgumentSpec, CONTEXT_ACTIONS, CallEnd,
-    FILE_ACTIONS, HTTP_ACTIONS, KeywordName, MALFORMED, RoundCall, ToolName,
+    ActionSpec, ActuatorLocation, ArgumentShape, ArgumentSpec, CONTEXT_ACTIONS, CallEnd,
+    FILE_ACTIONS, HTTP_ACTIONS, KeywordName, MALFORMED, MEMORY_ACTIONS, RoundCall, ToolName,
 };
 use bridle_models::{ToolArguments, ToolCall};
 use bridle_sexp::Value;
@@ -20,7 +20,7 @@ pub(crate) fn all_of_the_daemon() -> Vec<OfferedAction> {
     let host = ActuatorLocation::Host;
     let all: [(&str, &[&str]); 9] = [
         ("context", CONTEXT_ACTIONS),
-        ("memory", ACTIONS),
+        ("memory", MEMORY_ACTIONS),
         ("file", FILE_ACTIONS),
         ("exec", &["exec"]),
         ("shell", &["exec"]),
@@ -133,7 +133,7 @@ fn names_and_schemas_are_what_every_vendor_takes() {
         }
     }
     let names: Vec<&str> = definitions.iter().map(|tool| tool.name.as_str()).collect();
-    let again = super::ToolTable::of(&all_of_the_daemon()).definitions();
+    let again = ToolTable::of(&all_of_the_daemon()).definitions();
     assert!(again.iter().zip(&definitions).all(|(a, b)| a == b), "the order stays: {names:?}");
     for hidden in ["forget", "go-on", "commit"] {
         assert!(!names.iter().any(|name| name.contains(hidden)), "{hidden}");
