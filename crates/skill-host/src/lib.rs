@@ -8,18 +8,28 @@
 //! - `storage`: versions, saved values and enabled capabilities in the state directory
 //! - `registry`: the folder, and the table made of it
 //! - `stimulus`: a signal as a skill sees it, and which skill it wakes
+//! - `caller`: answers to requests that need nobody else
 //! - `turn_log`: requests and answers of a turn, in its drafts
 //! - `thinker`: the thinker that calls skills
+//! - `consultant`: skills that look at signals and judge proposals
+//! - `actuator`: skills that carry out orders
 
 mod storage;
 
 mod registry;
 
 mod stimulus;
+
+mod caller;
 mod turn_log;
 
+mod actuator;
+mod consultant;
 mod thinker;
 
+pub use actuator::{SkillProposal, SkillProposer, skill_actuators};
+pub use consultant::skill_consultants;
 pub use registry::{SkillEntry, SkillProblem, SkillRegistry, SkillTable};
+pub use stimulus::SCHEDULE as SKILL_SCHEDULE;
 pub use storage::{SkillStorage, StorageError};
 pub use thinker::SkillThinker;
