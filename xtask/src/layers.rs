@@ -180,6 +180,7 @@ const RULES: &[LayerRule] = &[
             "bridle-host",
             "bridle-jail",
             "bridle-loop",
+            "bridle-inference",
             "bridle-memex",
             "bridle-model-host",
             "bridle-org",

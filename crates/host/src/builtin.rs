@@ -131,6 +131,35 @@ pub(crate) enum ProseAnswerer {
     None,
     /// The rules of a script.
     Script,
+    /// A language model.
+    Model,
+}
+
+/// A signal, as a thinker looks at it that answers prose by itself.
+#[derive(Debug, PartialEq)]
+pub enum ProseSignal {
+    /// One of the daemon's own commands, with a slash: answered.
+    Command(ReflexAdvice),
+    /// One of the daemon's own words, without a slash.
+    Word,
+    /// Words of a person.
+    Prose,
+    /// Neither: nothing to say.
+    Silent,
+}
+
+impl ProseSignal {
+    /// Looks at a signal that a language model may answer.
+    pub fn for_model(context: &SignalContext, facts: &dyn DaemonFacts) -> Self {
+        match BuiltinInput::of(&context.signal.payload) {
+            BuiltinInput::Word(word, CommandSpelling::With) => {
+                Self::Command(advice(answer(word, context, facts, ProseAnswerer::Model)))
+            }
+            BuiltinInput::Word(..) => Self::Word,
+            BuiltinInput::Prose => Self::Prose,
+            BuiltinInput::Nothing => Self::Silent,
+        }
+    }
 }
 
 /// A message to the asker, and no further thinking.
@@ -172,15 +201,17 @@ pub(crate) fn answer(
 const NO_THINKER: &str = "\
 I have no model to think with, so I cannot answer that. These words work: help, status, sessions, why.
 
-To have more answered, start the daemon with a script of rules:
-  bridle up --thinker script:FILE
-`docs/scripted.md` explains them, `examples/` has some to begin with.";
+To have more answered, name a language model in `models.org` of your memory (docs/models.md):
+  bridle model add
+or start the daemon with a script of rules (docs/scripted.md):
+  bridle up --thinker script:FILE";
 
 fn help(context: &SignalContext, others: ProseAnswerer) -> String {
     let session = context.session.as_str();
     let (first, last) = match others {
         ProseAnswerer::None => HELP,
         ProseAnswerer::Script => HELP_WITH_SCRIPT,
+        ProseAnswerer::Model => HELP_WITH_MODEL,
     };
     let commands = [
         ["  bridle sessions", "", "", "all sessions\n"],
@@ -217,11 +248,28 @@ I understand these words, in any case, with or without a slash before them:
 
 This session is `",
     "\
-Everything else is recorded and declined, until you start the daemon with a thinker:
+Everything else is recorded and declined, until there is somebody to answer it:
 
-  bridle up --thinker script:FILE    answers from rules in a file (docs/scripted.md)
+  bridle model add                   a language model (docs/models.md)
+  bridle up --thinker script:FILE    rules in a file (docs/scripted.md)
+",
+);
 
-Thinkers that use a language model are not part of this version.",
+/// Help text in that place where language models answer.
+const HELP_WITH_MODEL: (&str, &str) = (
+    "\
+I am bridle, a daemon between your shells and an agent. What you say is answered by a
+language model of `models.org`, and these commands always work:
+
+  /help      this text
+  /status    version, uptime, what is going on
+  /sessions  your sessions, the latest first
+  /why       what was decided last in this session, and why
+
+This session is `",
+    "\
+Whatever a model wants to do is judged by your policies first; docs/models.md says what
+it is told.",
 );
 
 /// Help text in that place where a script answers.
@@ -238,7 +286,7 @@ the rules of a script, and these commands always work:
 This session is `",
     "\
 The script was chosen with `bridle up --thinker script:FILE`; docs/scripted.md says how
-its rules are written. Thinkers that use a language model are not part of this version.",
+its rules are written.",
 );
 
 /// Blanks between two columns: more than the longest name of a session is wide.
@@ -252,6 +300,7 @@ fn status(status: &StatusFact, others: ProseAnswerer) -> String {
     let thinker = match others {
         ProseAnswerer::None => "builtin, no model",
         ProseAnswerer::Script => "a script",
+        ProseAnswerer::Model => "language models",
     };
     let mut text = format!(
         "bridle {version}, up for {}\n\

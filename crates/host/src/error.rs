@@ -9,7 +9,7 @@ pub(crate) const MAX_SCRIPT_BYTES: usize = 1 << 20;
 #[derive(Debug, thiserror::Error)]
 pub enum HostError {
     /// The choice itself.
-    #[error("thinker `{0}`, expected `builtin` or `script:FILE`")]
+    #[error("thinker `{0}`, expected `models`, `builtin` or `script:FILE`")]
     UnknownThinker(Box<str>),
     /// The file cannot be read.
     #[error("cannot read the script `{}`", path.display())]

@@ -39,13 +39,13 @@ pub struct Host {
 }
 
 impl Host {
-    /// Opens the thinker that was chosen.
+    /// Opens the thinker that was chosen; of the models, what they stand before.
     ///
     /// # Errors
     /// A script that cannot be read, or is none.
     pub fn new(thinker: &ThinkerChoice, facts: Arc<dyn DaemonFacts>) -> Result<Self, HostError> {
         let thinker: Box<dyn Thinker> = match thinker {
-            ThinkerChoice::Builtin => Box::new(BuiltinThinker),
+            ThinkerChoice::Models | ThinkerChoice::Builtin => Box::new(BuiltinThinker),
             ThinkerChoice::Script(path) => Box::new(ScriptedThinker::open(path)?),
         };
         Ok(Self::with_thinker(thinker, facts))

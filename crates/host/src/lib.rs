@@ -43,6 +43,7 @@ pub use actuator::{
     Actuator, ActuatorConflict, ActuatorGroup, CrashOutcome, HostCatalog, ProposalPlace, Readership,
 };
 pub use blocking::{BlockingCallError, BlockingPool};
+pub use builtin::ProseSignal;
 pub use cancel::CancelFlag;
 pub use consultant::{CONSULT_TIMEOUT, ConsultReport, Consultant, ConsultantTable};
 pub use error::HostError;

@@ -83,7 +83,8 @@ impl Thinker for ScriptedThinker {
                 result: result.as_ref(),
                 depth: prompt.depth,
             };
-            self.draft(stimulus, io).await
+            let draft = self.draft(stimulus, io).await?;
+            Ok(Draft { privacy: prompt.privacy(), ..draft })
         })
     }
 

@@ -61,8 +61,11 @@ impl ThinkerDirectory {
 /// Choice of a thinker in the settings.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum ThinkerChoice {
-    /// Answers to a few words that the daemon understands by itself.
+    /// The language models of the user's file; without any, the memory is searched, and else as `Builtin`. The
+    /// daemon puts them before the built-in words.
     #[default]
+    Models,
+    /// Answers to a few words that the daemon understands by itself.
     Builtin,
     /// The rules of a file.
     Script(PathBuf),
@@ -71,9 +74,10 @@ pub enum ThinkerChoice {
 impl FromStr for ThinkerChoice {
     type Err = HostError;
 
-    /// Takes `builtin` or `script:FILE`.
+    /// Takes `models`, `builtin` or `script:FILE`.
     fn from_str(text: &str) -> Result<Self, HostError> {
         match text.split_once(':') {
+            None if text.eq_ignore_ascii_case("models") => Ok(Self::Models),
             None if text.eq_ignore_ascii_case("builtin") => Ok(Self::Builtin),
             Some((kind, file)) if kind.eq_ignore_ascii_case("script") && !file.is_empty() => {
                 Ok(Self::Script(file.into()))
@@ -86,6 +90,7 @@ impl FromStr for ThinkerChoice {
 impl std::fmt::Display for ThinkerChoice {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
+            Self::Models => f.write_str("models"),
             Self::Builtin => f.write_str("builtin"),
             Self::Script(file) => write!(f, "script:{}", file.display()),
         }

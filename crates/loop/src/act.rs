@@ -683,6 +683,7 @@ fn remember(state: &mut SessionState, turn: &RunningTurn, payload: &Value) {
     let exchange = PastExchange {
         asked: cut(asked, limit).into(),
         said: cut(said.unwrap_or(""), limit).into(),
+        privacy: turn.privacy,
     };
     state.history.push(Arc::new(exchange), state.limits.history);
 }

@@ -34,6 +34,10 @@ use crate::value_size::weight;
 /// The target of what is said to the one who asked.
 pub(crate) const ASKER: &str = "asker";
 
+/// Key by which a thinker says that it could not read a call of its model, and why: nothing is done, and the reason
+/// goes back.
+pub const MALFORMED: &str = "malformed";
+
 /// The daemon itself, which is always there.
 const SYSTEM: &str = "system";
 
@@ -467,6 +471,11 @@ impl DecisionCase<'_> {
     }
 
     fn well_formed(&self) -> Result<Action, Denial> {
+        let flaw = self.payload.get(MALFORMED).filter(|_| self.by == ProposalAuthor::Thinker);
+        if let Some(reason) = flaw {
+            let reason = reason.as_str().unwrap_or("the call cannot be read");
+            return Err((RefusalCode::InvalidValue, reason.to_owned()));
+        }
         let action = Action::from_payload(&self.payload).map_err(|fault| denial(&fault))?;
         if let Some(fault) = action.fault(&self.payload) {
             return Err((RefusalCode::Refused, fault.to_owned()));

@@ -151,6 +151,8 @@ pub struct PastExchange {
     pub asked: Box<str>,
     /// Text of the answer.
     pub said: Box<str>,
+    /// Label of the answer: the strictest of what it was made of.
+    pub privacy: Privacy,
 }
 
 /// A proposal that was vetoed.
@@ -274,6 +276,15 @@ impl Deed {
             other => other.clone(),
         };
         Self::of(&self.target, self.action.clone(), outcome)
+    }
+}
+
+impl ThinkerPrompt {
+    /// Label of what the turn has drafted and found out: of whatever is made of all of it.
+    pub fn privacy(&self) -> Privacy {
+        let drafts = self.rounds.iter().map(|round| round.privacy);
+        let deeds = self.results.iter().map(|deed| deed.privacy);
+        drafts.chain(deeds).fold(Privacy::default(), Privacy::max)
     }
 }
 

@@ -15,6 +15,7 @@ use crate::hash::{ActionHash, PolicyHash, TextDigest};
 use crate::ids::{CallId, EffectId, KeywordName, Seq, SessionId, TurnId};
 use crate::limits::SessionLimits;
 use crate::policy::{GuardPolicies, InstalledPolicies};
+use crate::privacy::Privacy;
 use crate::thought::{DraftStop, ModelRef, OpaqueText, TokenUsage};
 
 pub use body::{
@@ -251,6 +252,10 @@ pub struct Draft {
     pub stop: DraftStop,
     /// State of its provider, for the next prompt of the turn.
     pub opaque: Option<OpaqueText>,
+    /// Label of it: the strictest of what its thinker was told.
+    pub privacy: Privacy,
+    /// Parts of the prompt it was made from, and what it cites; for the record, and read by nobody who decides.
+    pub manifest: Option<Arc<Value>>,
 }
 
 /// Reason why a thinker has no draft.

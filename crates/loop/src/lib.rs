@@ -75,7 +75,7 @@ pub use consult::{
     ConsultFinding, ConsultObjection, ConsultQuestion, ConsultStage, ConsultSubject, ConsultantRef,
     MAX_FINDINGS,
 };
-pub use decide::{ApprovalIntent, Order};
+pub use decide::{ApprovalIntent, MALFORMED, Order};
 pub use effect::{
     Addressee, ApprovalRequest, CheckResult, DecidedBody, Decision, DecisionRule, Deed, Effect,
     Effects, FinishBody, IntentBody, OutcomeBody, PastExchange, PromptBody, ProposalAuthor,

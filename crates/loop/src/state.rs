@@ -30,6 +30,7 @@ use crate::limits::SessionLimits;
 use crate::parked_turn::ParkedTurn;
 use crate::perceive;
 use crate::policy::{GuardPolicies, InstalledPolicies, PolicyFinding, SessionAccess};
+use crate::privacy::Privacy;
 use crate::thought::{CallEnd, CallSlot, ModelRef, ThoughtRound};
 use crate::turn_budget::TurnBudget;
 use crate::value_size::weight;
@@ -265,6 +266,8 @@ pub(crate) struct RunningTurn {
     pub(crate) rounds: Vec<Arc<ThoughtRound>>,
     /// Rounds before those.
     pub(crate) forgotten: u64,
+    /// Label of what it says: the strictest of its drafts.
+    pub(crate) privacy: Privacy,
     /// Texts that were said before the answer.
     pub(crate) parts: u64,
     /// Standing of what waits on its stage.
@@ -342,6 +345,7 @@ impl RunningTurn {
             results: Vec::new(),
             rounds: Vec::new(),
             forgotten: 0,
+            privacy: Privacy::default(),
             parts: 0,
             closing: StageClosing::Clear,
             asked_at: ConsultStage::Perceive,
@@ -370,6 +374,7 @@ impl RunningTurn {
         self.rounds.drain(..gone);
         self.forgotten = self.forgotten.saturating_add(gone as u64);
         self.rounds.push(Arc::new(ThoughtRound::of(thought, draft)));
+        self.privacy = self.privacy.max(draft.privacy);
     }
 
     /// Notes the end of calls in their rounds.

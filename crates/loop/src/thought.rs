@@ -14,6 +14,7 @@ use crate::effect::{Deed, ProposalRejection};
 use crate::event::Draft;
 use crate::hash::TextDigest;
 use crate::ids::{CallId, EffectId, KeywordName, Seq};
+use crate::privacy::Privacy;
 use crate::value_size::weight;
 
 /// Weight of a result in bytes above which the State keeps its number and hash alone.
@@ -89,6 +90,8 @@ pub struct ThoughtRound {
     pub model: Option<Arc<ModelRef>>,
     /// End of the draft.
     pub stop: DraftStop,
+    /// Label of the draft.
+    pub privacy: Privacy,
     /// Calls, in the order of the draft.
     pub calls: Vec<RoundCall>,
 }
@@ -152,6 +155,7 @@ impl ThoughtRound {
             opaque: draft.opaque.clone(),
             model: draft.model.clone().map(Arc::new),
             stop: draft.stop,
+            privacy: draft.privacy,
             calls: calls.collect(),
         }
     }

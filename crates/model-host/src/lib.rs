@@ -4,9 +4,32 @@
 //! is decided elsewhere: a model proposes, like every thinker.
 //!
 //! In reading order:
-//! - `registry`: providers in force, from `models.org`
+//! - `registry`: providers in force, from `models.org` and the owner's yes
+//! - `price_book`, `recall`: what the daemon knows: prices, and the memory
+//! - `tools`: actions as tools, calls as proposals
+//! - `citation`: links of an answer, held against those of its prompt
+//! - `prompt`: everything that a model is told
+//! - `thinker`: a thought, from the choice of a model to the draft
 #![forbid(unsafe_code)]
 
 mod registry;
 
-pub use registry::{MODELS_FILE, ModelSeat, ProviderRegistry};
+mod price_book;
+mod recall;
+
+mod citation;
+mod tools;
+
+mod prompt;
+
+mod thinker;
+
+pub use price_book::{PriceBook, StatedPrices};
+pub use prompt::INSTRUCTIONS_FILE;
+pub use recall::{MemoryRecall, NoMemory, RecallQuestion, RecallReach};
+pub use registry::{
+    ApprovalError, ApprovedByName, MODELS_FILE, ModelSeat, ProviderApprovals, ProviderRegistry,
+    ProviderReview, WaitingProvider, review_folder,
+};
+pub use thinker::{ModelThinker, ModelThinkerSetup, PromptPreview};
+pub use tools::value_json::OPEN_ANSWER;

@@ -54,9 +54,9 @@ pub use message::{
 pub use money::MicroDollars;
 pub use price::{CatalogLookup, CatalogPrice, Price, PriceSchedule, PriceTier, look_up_price};
 pub use provider::{
-    AddressScheme, DEFAULT_MODELS_FILE, KeySource, ModelTier, ParsedProviders, PriceSource,
-    Provider, ProviderAddress, ProviderChange, ProviderDiff, ProviderField, ProviderModel,
-    ProviderNotice, ProviderPatience, ProviderPrivacy, ProviderProblem, ProviderSet,
+    AddressScheme, ApprovedSettings, DEFAULT_MODELS_FILE, KeySource, ModelTier, ParsedProviders,
+    PriceSource, Provider, ProviderAddress, ProviderChange, ProviderDiff, ProviderField,
+    ProviderModel, ProviderNotice, ProviderPatience, ProviderPrivacy, ProviderProblem, ProviderSet,
     read_providers,
 };
 pub use request::{

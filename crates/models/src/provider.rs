@@ -3,6 +3,7 @@
 //! comparing two sets. A key never stands in the file: only where it is to be found.
 
 mod address;
+mod approved;
 mod diff;
 mod read;
 mod value;
@@ -14,6 +15,7 @@ use crate::codec::{ChatDialect, CodecName, CodecSettings, ReasoningControl};
 use crate::price::Price;
 
 pub use address::{AddressScheme, ProviderAddress};
+pub use approved::ApprovedSettings;
 pub use diff::{ProviderChange, ProviderDiff, ProviderField};
 pub use read::{ParsedProviders, ProviderNotice, ProviderProblem, read_providers};
 

@@ -6,6 +6,7 @@
 //!
 //! In reading order:
 //! - `storage`: versions, saved values and enabled capabilities in the state directory
+//! - `shipped_copy`: copies of the skills that come with the program
 //! - `registry`: the folder, and the table made of it
 //! - `stimulus`: a signal as a skill sees it, and which skill it wakes
 //! - `caller`: answers to requests that need nobody else
@@ -15,6 +16,8 @@
 //! - `actuator`: skills that carry out orders
 
 mod storage;
+
+mod shipped_copy;
 
 mod registry;
 
@@ -30,6 +33,7 @@ mod thinker;
 pub use actuator::{SkillProposal, SkillProposer, skill_actuators};
 pub use consultant::skill_consultants;
 pub use registry::{SkillEntry, SkillProblem, SkillRegistry, SkillTable};
+pub use shipped_copy::{CopyStanding, ShippedCopy, shipped_copies};
 pub use stimulus::SCHEDULE as SKILL_SCHEDULE;
 pub use storage::{SkillStorage, StorageError};
 pub use thinker::SkillThinker;

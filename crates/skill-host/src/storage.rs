@@ -136,6 +136,26 @@ impl SkillStorage {
         ids.filter(is_guard).collect()
     }
 
+    /// Text of a shipped skill that was copied for the user last; `None` for one that never was.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub(crate) fn given(&self, name: &str) -> Result<Option<String>, StorageError> {
+        read(&self.given_file(name), MAX_SKILL_BYTES)
+    }
+
+    /// Notes that a shipped skill was copied with this text.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub(crate) fn give(&self, name: &str, text: &str) -> Result<(), StorageError> {
+        write(&self.given_file(name), text)
+    }
+
+    fn given_file(&self, name: &str) -> PathBuf {
+        self.folder.join("given").join(name)
+    }
+
     fn version(&self, hash: &str) -> PathBuf {
         self.folder.join("versions").join(format!("{hash}.org"))
     }

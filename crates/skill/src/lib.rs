@@ -14,7 +14,7 @@
 //! - `request`, `run`: a call, what it asks for, how it ends; `answer`: what it says
 //! - `test_run`: its tests, run
 //! - `dependency`: the order in which skills are loaded
-//! - `template`: the text of a new skill
+//! - `template`: the text of a new skill; `shipped`: skills that come with the program
 
 mod fault;
 
@@ -36,6 +36,8 @@ mod dependency;
 
 mod template;
 
+mod shipped;
+
 pub use answer::{SkillAnswer, SkillJudgment, SkillNotice};
 pub use dependency::{DependencyFault, dependency_order};
 pub use fault::{FaultPlace, SkillFault, SkillFaultKind};
@@ -45,6 +47,7 @@ pub use manifest::{
 pub use part::{ActionPart, ArgumentPart, ArgumentType, PartKind, SkillPart};
 pub use request::SkillRequest;
 pub use run::{CallLog, LoggedRequest, RunProgress, SkillCall, SkillRun};
+pub use shipped::{SHIPPED_SKILLS, ShippedSkill};
 pub use skill::{Skill, SkillLimits};
 pub use source::{MAX_SKILL_BYTES, SkillSource};
 pub use template::new_skill;

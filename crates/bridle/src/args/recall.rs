@@ -17,6 +17,9 @@ pub(crate) struct InitArgs {
     /// Only show what would be read
     #[arg(long, conflicts_with = "yes")]
     pub(crate) dry_run: bool,
+    /// Do not copy the skills that come with bridle into the folder
+    #[arg(long)]
+    pub(crate) no_skills: bool,
     /// Print one JSON object
     #[arg(long)]
     pub(crate) json: bool,

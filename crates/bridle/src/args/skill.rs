@@ -98,4 +98,46 @@ pub(crate) enum SkillCommand {
         #[arg(long)]
         json: bool,
     },
+    /// Show how your copies of the skills that come with bridle differ from them: exit 1 if one does
+    #[command(
+        after_help = "`bridle init` copies them once; from then on they are yours. The diff is what `bridle skill update` would \
+        change.\n\n\
+        Examples:\n  \
+        bridle skill diff\n  \
+        bridle skill diff agenda --json"
+    )]
+    Diff {
+        /// Names of skills that come with bridle; all without one
+        #[arg(value_name = "NAME")]
+        names: Vec<String>,
+        /// Print one JSON object per skill, one per line
+        #[arg(long)]
+        json: bool,
+        /// State directory
+        #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+        state: Option<String>,
+        #[command(flatten)]
+        file: ConfigFile,
+    },
+    /// Put the skills that come with this bridle in the place of your copies; shows each change and asks first
+    #[command(
+        after_help = "Without a name it writes those that are missing and those that you never changed. A copy that you edited or \
+        deleted is replaced only by its name.\n\n\
+        Examples:\n  \
+        bridle skill update\n  \
+        bridle skill update --yes agenda"
+    )]
+    Update {
+        /// Names of skills that come with bridle
+        #[arg(value_name = "NAME")]
+        names: Vec<String>,
+        /// Do not ask
+        #[arg(long)]
+        yes: bool,
+        /// State directory
+        #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+        state: Option<String>,
+        #[command(flatten)]
+        file: ConfigFile,
+    },
 }

@@ -12,6 +12,7 @@ use bridle_shell::system::{self, SystemReply, SystemRequest};
 
 use super::confirm;
 use super::record::print;
+use super::skill::shipped::copy_missing;
 use super::talk::find_by;
 use crate::args::PeerArgs;
 use crate::args::recall::InitArgs;
@@ -43,26 +44,72 @@ pub(crate) fn run(args: InitArgs) -> Result<BridleExit, CommandFailure> {
     })?;
     let advice = KeywordAdvice::of(&survey, &rules);
     if !args.json {
-        print(&format!("{}{}", told(&folder, &survey), advice.in_words()))?;
+        print(&format!("{}{}{}", told(&folder, &survey), advice.in_words(), announced(&args)))?;
     }
     if args.dry_run || !(args.yes || is_wanted(args.json)?) {
         let done = "nothing was written; run `bridle init --yes` to do it\n";
         return print(&if args.json {
-            as_json(&folder, &survey, &advice, None)
+            as_json(&folder, &survey, &advice, None, &SkillCopies::default())
         } else {
             done.to_owned()
         });
     }
     let file = args.peer.file.config.clone().map_or_else(settings::expected_file, Ok)?;
     write_setting(&file, &folder)?;
+    let copies = SkillCopies::make(&args, &folder, &settings)?;
     let taken = match index(&folder, &rules, &settings)? {
         Some(seconds) => FolderOwner::Indexed(seconds),
         None => told_daemon(args.peer, &settings, &folder),
     };
     print(&match args.json {
-        true => as_json(&folder, &survey, &advice, Some((&file, &taken))),
-        false => format!("wrote {}\n{}", file.display(), taken.told()),
+        true => as_json(&folder, &survey, &advice, Some((&file, &taken)), &copies),
+        false => format!("wrote {}\n{}{}", file.display(), copies.told(), taken.told()),
     })
+}
+
+/// Announcement of what is written into the folder.
+fn announced(args: &InitArgs) -> String {
+    match args.no_skills {
+        true => String::new(),
+        false => {
+            "skills that come with bridle go into its folder `skills`, unless they are there; \
+                  without them: --no-skills\n"
+                .to_owned()
+        }
+    }
+}
+
+/// Skills that were copied into the folder, and those that the user has otherwise.
+#[derive(Default)]
+struct SkillCopies {
+    written: Vec<&'static str>,
+    own: Vec<&'static str>,
+}
+
+impl SkillCopies {
+    fn make(
+        args: &InitArgs,
+        folder: &Path,
+        settings: &ResolvedSettings,
+    ) -> Result<SkillCopies, CommandFailure> {
+        if args.no_skills {
+            return Ok(SkillCopies::default());
+        }
+        let (written, own) = copy_missing(folder, &settings.state()?)?;
+        Ok(SkillCopies { written, own })
+    }
+
+    fn told(&self) -> String {
+        let mut text = String::new();
+        if !self.written.is_empty() {
+            let _ =
+                writeln!(text, "skills: {}; /commands lists what they do", self.written.join(", "));
+        }
+        if !self.own.is_empty() {
+            let _ = writeln!(text, "yours differ: {}; see bridle skill diff", self.own.join(", "));
+        }
+        text
+    }
 }
 
 /// Daemon that has taken the folder up, if any.
@@ -218,6 +265,7 @@ fn as_json(
     survey: &MemexSurvey,
     advice: &KeywordAdvice<'_>,
     done: Option<(&Path, &FolderOwner)>,
+    copies: &SkillCopies,
 ) -> String {
     let skipped = survey
         .skipped
@@ -231,6 +279,10 @@ fn as_json(
     });
     let null = || "null".to_owned();
     let [keywords, setting] = advice.to_json();
+    let names = |all: &[&str]| {
+        let all: Vec<String> = all.iter().map(|name| quoted(name)).collect();
+        format!("[{}]", all.join(","))
+    };
     let line = object(&[
         ("folder", quoted(&folder.to_string_lossy())),
         ("files", survey.files.to_string()),
@@ -244,6 +296,8 @@ fn as_json(
         setting,
         ("wrote", file.map_or_else(null, |file| quoted(&file.to_string_lossy()))),
         ("daemon", taken.map_or_else(null, |taken| quoted(taken.word()))),
+        ("skills", names(&copies.written)),
+        ("own_skills", names(&copies.own)),
         ("indexed_seconds", seconds.map_or_else(null, |seconds| format!("{seconds:.3}"))),
     ]);
     format!("{line}\n")

@@ -30,7 +30,15 @@ pub(crate) fn run(args: SetupArgs) -> Result<BridleExit, CommandFailure> {
         make_folder(&folder)?;
         let peer = args.peer.clone();
         let (dir, state) = (Some(folder), None);
-        init::run(InitArgs { dir, yes: true, dry_run: false, json: false, peer, state })?;
+        init::run(InitArgs {
+            dir,
+            yes: true,
+            dry_run: false,
+            no_skills: false,
+            json: false,
+            peer,
+            state,
+        })?;
     }
     if wants_own_policies(&args, &settings)? {
         print("\nPolicies: bridle policy init\n")?;

@@ -4,6 +4,7 @@ mod check;
 mod enable;
 mod list;
 mod new;
+pub(super) mod shipped;
 mod test;
 
 use std::path::Path;
@@ -25,6 +26,12 @@ pub(crate) fn run(verb: &SkillCommand) -> Result<BridleExit, CommandFailure> {
         }
         SkillCommand::Enable { skill, yes, state, file } => {
             enable::run(skill, *yes, &GivenFlags::with_state(file.clone(), state.clone()))
+        }
+        SkillCommand::Diff { names, json, state, file } => {
+            shipped::diff(names, *json, &GivenFlags::with_state(file.clone(), state.clone()))
+        }
+        SkillCommand::Update { names, yes, state, file } => {
+            shipped::update(names, *yes, &GivenFlags::with_state(file.clone(), state.clone()))
         }
         SkillCommand::Test { files, json } => test::run(files, *json),
     }

@@ -349,8 +349,8 @@ pub(crate) static TABLE: &[SettingRow] = &[
         env: &["BRIDLE_THINKER"],
         flag: Some("thinker"),
         kind: SettingKind::Thinker,
-        default: SettingPreset::Text("builtin"),
-        doc: "Thinker: builtin answers help and status, script:FILE follows the rules in a file",
+        default: SettingPreset::Text("models"),
+        doc: "Thinker: models asks those of models.org, builtin answers help and status, script:FILE follows rules",
         group: SettingGroup::Main,
     },
     SettingRow {

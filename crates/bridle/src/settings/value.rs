@@ -70,7 +70,7 @@ impl SettingKind {
             SettingKind::RateOrOff => "RATE/BURST|off",
             SettingKind::OneOf(_) => "WORD",
             SettingKind::LogFilter => "FILTER",
-            SettingKind::Thinker => "builtin|script:FILE",
+            SettingKind::Thinker => "models|builtin|script:FILE",
             SettingKind::Keys => "ID=FILE",
             SettingKind::Origins => "ORIGIN",
             SettingKind::Hosts => "HOSTS|off",
@@ -118,10 +118,11 @@ impl SettingKind {
                 .parse::<tracing_subscriber::filter::Targets>()
                 .map(|_| SettingValue::Word(text.to_owned()))
                 .map_err(|_| format!("expected a level or TARGET=LEVEL pairs, got `{text}`")),
-            SettingKind::Thinker => text
-                .parse::<ThinkerChoice>()
-                .map(|_| SettingValue::Word(text.to_owned()))
-                .map_err(|_| format!("expected `builtin` or `script:FILE`, got `{text}`")),
+            SettingKind::Thinker => {
+                text.parse::<ThinkerChoice>().map(|_| SettingValue::Word(text.to_owned())).map_err(
+                    |_| format!("expected `models`, `builtin` or `script:FILE`, got `{text}`"),
+                )
+            }
             SettingKind::Keys => keys(text).map(SettingValue::Keys),
             SettingKind::Origins => origins(text).map(SettingValue::Origins),
             SettingKind::Hosts => text

@@ -19,6 +19,10 @@ fn what_a_daemon_hands_out_prints_as_its_file_does() {
     shell.prompt("help");
     shell.prompt("status");
     let socket = home.path("b.sock");
+    let decided = home.run(&["log", "--json", "--session", "work"]).stdout;
+    let decided = decided.lines().find(|line| line.contains("\"kind\":\"decided\"")).unwrap();
+    let decided: serde_json::Value = serde_json::from_str(decided).unwrap();
+    let decided = decided["number"].to_string();
     let commands: &[&[&str]] = &[
         &["log"],
         &["log", "--json", "--session", "work", "--limit", "5"],
@@ -28,8 +32,8 @@ fn what_a_daemon_hands_out_prints_as_its_file_does() {
         &["sessions", "--json"],
         &["replay", "--json"],
         &["effects", "--json"],
-        &["why", "6", "--json"],
-        &["why", "6"],
+        &["why", &decided, "--json"],
+        &["why", &decided],
     ];
     for command in commands {
         let file = home.run(command);

@@ -141,15 +141,15 @@ fn a_fork_begins_where_another_session_was() {
 fn a_running_daemon_forgets() {
     let home = home();
     let daemon = home.up(&[]);
-    Shell::attach(&home, "work").prompt("a secret");
-    Shell::attach(&home, "play").prompt("no secret");
+    Shell::attach(&home, "work").prompt("a walrus");
+    Shell::attach(&home, "play").prompt("no walrus");
     let signal = home.run(&["log", "--session", "play", "--json"]).stdout;
-    let signal = signal.lines().find(|line| line.contains("no secret")).unwrap();
+    let signal = signal.lines().find(|line| line.contains("no walrus")).unwrap();
     let number = serde_json::from_str::<Value>(signal).unwrap()["number"].to_string();
     home.run(&["forget", "work", "--yes"]).prints("forgot session work\n");
     home.run(&["forget", &number, "--yes"]).prints(&format!("forgot record {number}\n"));
     let log = home.run(&["log"]).stdout;
-    assert!(!log.contains("a secret"), "{log}");
+    assert!(!log.contains("a walrus"), "{log}");
     let erased = format!("(:number {number} ");
     let line = log.lines().find(|line| line.starts_with(&erased)).unwrap();
     assert!(line.ends_with(":body :erased)"), "{line}");
@@ -170,9 +170,9 @@ fn a_running_daemon_forgets() {
 fn a_record_forgotten_while_no_daemon_runs_is_not_missed() {
     let home = home();
     let mut daemon = home.up(&[]);
-    Shell::attach(&home, "play").prompt("no secret");
+    Shell::attach(&home, "play").prompt("no walrus");
     let signal = home.run(&["log", "--session", "play", "--json"]).stdout;
-    let signal = signal.lines().find(|line| line.contains("no secret")).unwrap();
+    let signal = signal.lines().find(|line| line.contains("no walrus")).unwrap();
     let number = serde_json::from_str::<Value>(signal).unwrap()["number"].to_string();
     daemon.signal("KILL");
     daemon.child.wait().unwrap();

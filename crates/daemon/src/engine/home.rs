@@ -7,6 +7,7 @@ pub(in crate::engine) mod effects;
 pub(in crate::engine) mod engine_files;
 pub(in crate::engine) mod guard;
 pub(in crate::engine) mod memex_service;
+pub(in crate::engine) mod models;
 pub(in crate::engine) mod principal_usage;
 pub(in crate::engine) mod readers;
 pub(in crate::engine) mod record_writer;

@@ -16,13 +16,14 @@ use bridle_record::{NewRecord, RecordAppend, RecordStore, WakingSession};
 use bridle_sexp::Value;
 use bridle_skill_host::SkillThinker;
 
-use crate::config::DaemonConfig;
+use crate::config::{DaemonConfig, ThinkerChoice};
 use crate::engine::clock::MonotonicClock;
 use crate::engine::home::Home;
 use crate::engine::home::action_catalog::ActionCatalog;
 use crate::engine::home::effects;
 use crate::engine::home::engine_files::EngineFiles;
 use crate::engine::home::guard::PolicyGuard;
+use crate::engine::home::models::{self, HomeModels};
 use crate::engine::home::principal_usage::PrincipalUsageSums;
 use crate::engine::home::readers::ReaderPool;
 use crate::engine::home::record_writer::RecordWriter;
@@ -71,7 +72,14 @@ const MAX_TIMER_SLEEP: Duration =
 pub(crate) async fn start_hub(config: &DaemonConfig) -> Result<Arc<Hub>, DaemonError> {
     let facts = Arc::new(HubFacts::default());
     let host = Host::new(&config.thinker, Arc::clone(&facts) as _).map_err(DaemonError::Thinker)?;
-    start_with(config, facts, host).await
+    if config.thinker != ThinkerChoice::Models {
+        return start_with(config, facts, host).await;
+    }
+    let models = HomeModels::open(config, &facts).await;
+    let host = host.with_thinker_before(|inner| models.before(inner));
+    let hub = start_with(config, Arc::clone(&facts), host).await?;
+    hub.running.tasks.spawn(models::watch(models.registry, facts, hub.running.quit.clone()));
+    Ok(hub)
 }
 
 /// Starts a hub with this host, which asks `facts`.

@@ -5,13 +5,14 @@ use super::ThinkerChoice;
 #[test]
 fn texts() {
     for (text, expect) in [
+        ("models", "models"),
         ("builtin", "builtin"),
         ("BUILTIN", "builtin"),
         ("script:demo.script", "script:demo.script"),
         ("Script:/a:b", "script:/a:b"),
-        ("script:", "thinker `script:`, expected `builtin` or `script:FILE`"),
-        ("model:x", "thinker `model:x`, expected `builtin` or `script:FILE`"),
-        ("", "thinker ``, expected `builtin` or `script:FILE`"),
+        ("script:", "thinker `script:`, expected `models`, `builtin` or `script:FILE`"),
+        ("model:x", "thinker `model:x`, expected `models`, `builtin` or `script:FILE`"),
+        ("", "thinker ``, expected `models`, `builtin` or `script:FILE`"),
     ] {
         let got = match text.parse::<ThinkerChoice>() {
             Ok(choice) => choice.to_string(),

@@ -292,11 +292,12 @@ impl Deed {
 
 impl PastExchange {
     pub(crate) fn put<F: FieldSink>(&self, fields: F) -> F {
-        fields.put_str("asked", &self.asked).put_str("said", &self.said)
+        self.privacy.put(fields.put_str("asked", &self.asked).put_str("said", &self.said))
     }
 
     pub(crate) fn from_value(value: &Value) -> Result<Arc<Self>, UnreadableValue> {
-        Ok(Arc::new(Self { asked: text(value, "asked")?, said: text(value, "said")? }))
+        let (asked, said) = (text(value, "asked")?, text(value, "said")?);
+        Ok(Arc::new(Self { asked, said, privacy: Privacy::from_value(value)? }))
     }
 }
 

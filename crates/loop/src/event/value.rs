@@ -25,6 +25,7 @@ use crate::plist_codec::{
     text, turn_id,
 };
 use crate::policy::InstalledPolicies;
+use crate::privacy::Privacy;
 use crate::record_kind::RecordKind;
 use crate::thought::{DraftStop, ModelRef, OpaqueText, TokenUsage};
 use crate::value_size::weight;
@@ -411,11 +412,16 @@ impl Draft {
             .put_text("text", Some(&*self.text).filter(|text| !text.is_empty()))
             .put_each("proposals", &self.calls, |inside, call| call.put(inside));
         let fields = self.stop.put(ModelRef::put_under(self.model.as_ref(), fields));
-        match &self.usage {
+        let fields = match &self.usage {
             Some(usage) => fields.put_fields("usage", |inside| usage.put(inside)),
             None => fields,
         }
-        .put_text("opaque", self.opaque.as_ref().map(|opaque| &*opaque.0))
+        .put_text("opaque", self.opaque.as_ref().map(|opaque| &*opaque.0));
+        let fields = self.privacy.put(fields);
+        match &self.manifest {
+            Some(manifest) => fields.put_value("manifest", manifest),
+            None => fields,
+        }
     }
 
     fn from_value(value: &Value) -> Result<Self, UnreadableValue> {
@@ -427,6 +433,8 @@ impl Draft {
             usage: usage.transpose()?,
             stop: DraftStop::from_value(value)?,
             opaque: optional_text(value, "opaque")?.map(OpaqueText),
+            privacy: Privacy::from_value(value)?,
+            manifest: value.get("manifest").cloned().map(Arc::new),
         })
     }
 }

@@ -10,6 +10,7 @@ use std::sync::{Arc, OnceLock};
 
 use crate::effect::{PastExchange, RememberedRuling, Verdict};
 use crate::plist_codec::PlistText;
+use crate::privacy::Privacy;
 
 /// The hash of a kept thing: half of a whole one, which is as much as nobody finds a second thing for.
 type Hash = u128;
@@ -28,12 +29,19 @@ pub trait HashedEntry {
 const END: u8 = 0xFF;
 const NONE: u8 = 0xFE;
 
+/// Room for the ends of an exchange and its label.
+const USUAL_LABEL_BYTES: usize = 10;
+
 impl HashedEntry for PastExchange {
     fn bytes(&self) -> Vec<u8> {
-        let Self { asked, said } = self;
-        let mut bytes = Vec::with_capacity(asked.len() + said.len() + 2);
+        let Self { asked, said, privacy } = self;
+        let mut bytes = Vec::with_capacity(asked.len() + said.len() + USUAL_LABEL_BYTES);
         push(&mut bytes, asked);
         push(&mut bytes, said);
+        // The hashes of records from before there were labels stay the same.
+        if *privacy != Privacy::default() {
+            push(&mut bytes, privacy.word());
+        }
         bytes
     }
 }

@@ -15,6 +15,7 @@ use crate::ids::{KeywordName, SessionId, TurnId, UnixMillis};
 use crate::limits::SessionLimits;
 use crate::plist_codec::reader;
 use crate::policy::{GuardPolicies, InstalledPolicies};
+use crate::privacy::Privacy;
 use crate::step::step;
 
 fn session() -> SessionState {
@@ -129,7 +130,9 @@ fn what_was_written_once_is_written_anew_when_it_changes() {
 
 #[test]
 fn who_looks_at_the_past_sees_it_as_it_was() {
-    let exchange = |asked: &str| Arc::new(PastExchange { asked: asked.into(), said: "".into() });
+    let exchange = |asked: &str| {
+        Arc::new(PastExchange { asked: asked.into(), said: "".into(), privacy: Privacy::Private })
+    };
     let asked = |past: &SharedHistory<PastExchange>| -> Vec<Box<str>> {
         past.iter().map(|exchange| exchange.asked.clone()).collect()
     };
@@ -145,8 +148,13 @@ fn who_looks_at_the_past_sees_it_as_it_was() {
 
 #[test]
 fn the_sum_of_the_past_is_that_of_what_is_left_in_its_order() {
-    let exchange =
-        |asked: u64| Arc::new(PastExchange { asked: asked.to_string().into(), said: "".into() });
+    let exchange = |asked: u64| {
+        Arc::new(PastExchange {
+            asked: asked.to_string().into(),
+            said: "".into(),
+            privacy: Privacy::Secret,
+        })
+    };
     let mut past = SharedHistory::default();
     for asked in 0..40 {
         past.push(exchange(asked), 7);
@@ -162,8 +170,11 @@ fn the_sum_of_the_past_is_that_of_what_is_left_in_its_order() {
 
 #[test]
 fn no_two_kept_things_have_the_same_bytes() {
-    let exchange =
-        |asked: &str, said: &str| PastExchange { asked: asked.into(), said: said.into() };
+    let exchange = |asked: &str, said: &str| PastExchange {
+        asked: asked.into(),
+        said: said.into(),
+        privacy: Privacy::Private,
+    };
     let exchanges = ["", "a", "ab", "\0", "\u{ff}", "a\u{fe}"]
         .iter()
         .flat_map(|asked| ["", "a", "b", "\u{ff}"].map(|said| exchange(asked, said).bytes()));

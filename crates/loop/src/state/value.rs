@@ -29,6 +29,7 @@ use crate::plist_codec::{
     time, turn_id,
 };
 use crate::policy::InstalledPolicies;
+use crate::privacy::Privacy;
 use crate::thought::{CallSlot, ThoughtRound};
 use crate::turn_budget::TurnBudget;
 
@@ -432,7 +433,7 @@ impl RunningTurn {
             .put_some("seq", self.seq.map(seq_value))
             .put("signal", self.signal.to_value())
             .put("began", self.began.0);
-        match self.stage {
+        let plist = match self.stage {
             TurnStage::Consulting(id) => plist.put_number("consulting", id.0),
             TurnStage::Thinking(id) => plist.put_number("thinking", id.0),
             TurnStage::Asking => plist.put_flag("asking", true),
@@ -456,8 +457,8 @@ impl RunningTurn {
         .put_some("asked-at", self.asked_at_word())
         .put_some("held", self.held.as_ref().map(|held| held.to_value()))
         .put_list("withheld", self.withheld.iter().map(ConsultFinding::to_value))
-        .put_name("thinker", self.thinker.as_ref())
-        .done()
+        .put_name("thinker", self.thinker.as_ref());
+        self.privacy.put(plist).done()
     }
 
     fn from_value(value: &Value) -> Result<Self, UnreadableValue> {
@@ -493,6 +494,7 @@ impl RunningTurn {
             results: list(value, "results", Deed::from_value)?,
             rounds: list(value, "rounds", ThoughtRound::from_value)?,
             forgotten: optional_number(value, "forgotten")?.unwrap_or_default(),
+            privacy: Privacy::from_value(value)?,
             parts: optional_number(value, "parts")?.unwrap_or_default(),
             closing: StageClosing::from_value(value)?,
             asked_at: match optional_name(value, "asked-at")? {

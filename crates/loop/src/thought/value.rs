@@ -15,6 +15,7 @@ use crate::plist_codec::{
     FieldSink, PlistBuilder, UnreadableValue, effect_id, flag, list, number, optional_name,
     optional_number, optional_text, required, text,
 };
+use crate::privacy::Privacy;
 
 impl ModelRef {
     pub(crate) fn put<F: FieldSink>(&self, fields: F) -> F {
@@ -114,8 +115,8 @@ impl ThoughtRound {
             .put_number("thought", self.thought.0)
             .put_text("text", Some(&*self.text).filter(|text| !text.is_empty()))
             .put_text("opaque", self.opaque.as_ref().map(|opaque| &*opaque.0));
-        self.stop
-            .put(ModelRef::put_under(self.model.as_deref(), plist))
+        self.privacy
+            .put(self.stop.put(ModelRef::put_under(self.model.as_deref(), plist)))
             .put_list("calls", self.calls.iter().map(RoundCall::to_value))
             .done()
     }
@@ -127,6 +128,7 @@ impl ThoughtRound {
             opaque: optional_text(value, "opaque")?.map(OpaqueText),
             model: ModelRef::under(value)?.map(Arc::new),
             stop: DraftStop::from_value(value)?,
+            privacy: Privacy::from_value(value)?,
             calls: list(value, "calls", RoundCall::from_value)?,
         }))
     }

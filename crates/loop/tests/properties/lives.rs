@@ -9,7 +9,7 @@ use bridle_loop::{
     ActionHash, ActuatorLocation, ActuatorRef, ApprovalAnswer, ApprovalChoice as LoopAnswer,
     CallId, ConsultFinding, ConsultObjection, ConsultStage, ConsultantRef, Draft, DraftStop,
     Effect, EffectId, Event, GuardPolicies, InstalledPolicies, KeywordName, ModelRef, OpaqueText,
-    Outcome, PrincipalUsage, Proposal, ReflexAdvice, Seq, SessionLimits, SessionStart,
+    Outcome, PrincipalUsage, Privacy, Proposal, ReflexAdvice, Seq, SessionLimits, SessionStart,
     SessionState, Signal, SignalKind, SignalSender, TextDigest, ThinkerFault, TimerTick,
     TokenUsage, TurnId, UnixMillis, WithdrawalReason,
 };
@@ -203,6 +203,8 @@ impl Answer {
                 opaque: self.think.then(|| OpaqueText("signed".into())),
                 usage: Some(TokenUsage { input: Some(7), ..TokenUsage::default() }),
                 stop: if self.think { DraftStop::Calls } else { DraftStop::End },
+                privacy: if self.think { Privacy::Secret } else { Privacy::Private },
+                manifest: self.think.then(|| Arc::new(Value::plist([("bytes", Value::int(9))]))),
             })
         };
         Event::Drafted { effect, draft }

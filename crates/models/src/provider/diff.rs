@@ -82,8 +82,26 @@ impl ProviderField {
         }
     }
 
+    /// Returns the property as it is called in the file.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Address => "ADDRESS",
+            Self::Key => "KEY",
+            Self::Hosts => "HOSTS",
+            Self::Privacy => "PRIVACY",
+            Self::Codec => "CODEC",
+            Self::Proxy => "PROXY",
+            Self::CaFile => "CA_FILE",
+            Self::Dialect => "DIALECT",
+            Self::Patience => "TIMEOUT",
+            Self::Catalog => "CATALOG",
+            Self::Models => "MODEL",
+        }
+    }
+
     /// The value as text; two providers differ in a property when their texts do.
-    fn text(self, provider: &Provider) -> String {
+    pub(super) fn text(self, provider: &Provider) -> String {
         let or_none = |text: Option<String>| text.unwrap_or_else(|| "none".to_owned());
         match self {
             Self::Address => provider.address.to_string(),

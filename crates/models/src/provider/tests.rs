@@ -1,8 +1,8 @@
 //! `models.org`: what is read, what is refused and how that is said, what a save changes.
 
 use super::{
-    DEFAULT_MODELS_FILE, KeySource, ModelTier, ParsedProviders, PriceSource, ProviderDiff,
-    ProviderField, ProviderPrivacy, ProviderSet, read_providers,
+    ApprovedSettings, DEFAULT_MODELS_FILE, KeySource, ModelTier, ParsedProviders, PriceSource,
+    ProviderDiff, ProviderField, ProviderPrivacy, ProviderSet, read_providers,
 };
 use crate::codec::{ChatDialect, CodecName};
 use crate::price::{CatalogLookup, look_up_price};
@@ -268,4 +268,35 @@ fn a_new_provider_waits_and_one_that_is_gone_does_not() {
     let gone = ProviderDiff::between(&some, &none);
     assert_eq!((gone.changes.len(), gone.to_approve().count()), (1, 0));
     assert_eq!(some.before_approval(&none), none);
+}
+
+#[test]
+fn approved_settings_are_written_read_and_put_in_the_place_of_saved_ones() {
+    let text = |address: &str, more: &str| {
+        format!(
+            "* lab\n:PROPERTIES:\n:ADDRESS: {address}\n:CODEC: openai-chat\n:PRIVACY: remote\n{more}:END:\n** m :reflex:\n"
+        )
+    };
+    let one = |text: &str| read_providers(text).providers.remove(0);
+    let more = ":KEY: command:pass show \"a b\"\n:HOSTS: a.example b.example\n:PROXY: http://p:1\n:CA_FILE: ~/ca\n";
+    let known = one(&text("https://a.example/v1", more));
+    let kept: Vec<(ProviderField, String)> = known.approval_texts().collect();
+    let find = |field| kept.iter().find(|(it, _)| *it == field).map(|(_, text)| text.as_str());
+    let approved = ApprovedSettings::read(find).expect("what was written is read");
+    assert_eq!(approved, ApprovedSettings::of(&known));
+    assert_eq!(
+        ApprovedSettings::read(|field| find(field).filter(|_| field != ProviderField::Hosts)),
+        None
+    );
+    let saved = one(&text("https://c.example/v1", ""));
+    let fields: Vec<&str> = approved.changes(&saved).iter().map(|it| it.field.as_str()).collect();
+    assert_eq!(fields, ["ADDRESS", "KEY", "HOSTS", "PROXY", "CA_FILE"]);
+    assert_eq!(approved.over(&saved).address, known.address);
+    assert!(approved.changes(&known).is_empty());
+    let new: Vec<&str> = saved.new_settings().iter().map(|it| it.field.as_str()).collect();
+    assert_eq!(new, ["ADDRESS", "HOSTS", "PRIVACY", "CODEC"]);
+    assert!(
+        !saved.is_harmless() && !one(&text("http://127.0.0.1/v1", ":KEY: env:A\n")).is_harmless()
+    );
+    assert!(one(&text("http://[::1]:8080/v1", "")).is_harmless());
 }

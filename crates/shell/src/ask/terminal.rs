@@ -4,6 +4,7 @@ use std::io::Write;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
+use bridle_sexp::Value;
 use bridle_wire::openharness::Json;
 
 use super::{AnsweredElsewhere, AskConsole};
@@ -82,12 +83,34 @@ impl TerminalConsole {
         let text = action.to_json().to_text();
         let line = match (self.output, bridle_sexp::json::from_json(&text)) {
             (AskOutput::Plist, Ok(value)) => {
-                OutputScreen::of_stdout().data(&format!("{value}\n")).into_owned()
+                let form = format!("{}\n", with_keyword_keys(value));
+                OutputScreen::of_stdout().data(&form).into_owned()
             }
             _ => escape_hidden(&text) + "\n",
         };
         let _ = self.out.write_all(line.as_bytes()).and_then(|()| self.out.flush());
     }
+}
+
+/// The value with keywords for the names of its objects, so that `getf` finds them. A name that is no plain word stays a
+/// string. As deep as the reader of JSON allows.
+fn with_keyword_keys(value: Value) -> Value {
+    match value {
+        Value::List(elements) => {
+            Value::list(elements.into_iter().enumerate().map(|(place, element)| match element {
+                Value::Str(name) if place % 2 == 0 && is_plain_word(&name) => Value::keyword(&name),
+                other => with_keyword_keys(other),
+            }))
+        }
+        Value::Vector(elements) => Value::vector(elements.into_iter().map(with_keyword_keys)),
+        atom => atom,
+    }
+}
+
+fn is_plain_word(name: &str) -> bool {
+    let fits =
+        |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"_-.".contains(&byte);
+    name.starts_with(|first: char| first.is_ascii_lowercase()) && name.bytes().all(fits)
 }
 
 impl ShellInterface for TerminalConsole {

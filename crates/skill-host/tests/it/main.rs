@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a helper of a test fails like the test itself")]
 
 mod registry;
+mod shipped;
 mod turns;
 
 use std::path::PathBuf;

@@ -4,6 +4,7 @@
 mod calls;
 mod docs;
 mod files;
+mod shipped;
 mod tests;
 
 use std::sync::Arc;

@@ -93,13 +93,14 @@ fn words_and_keys() {
 
 #[test]
 fn thinkers() {
+    check(SettingKind::Thinker, "models", SettingValue::Word("models".into()));
     check(SettingKind::Thinker, "builtin", SettingValue::Word("builtin".into()));
     check(SettingKind::Thinker, "script:a/b.lisp", SettingValue::Word("script:a/b.lisp".into()));
     for text in ["", "script:", "model", "script"] {
         refuse(
             SettingKind::Thinker,
             text,
-            &format!("expected `builtin` or `script:FILE`, got `{text}`"),
+            &format!("expected `models`, `builtin` or `script:FILE`, got `{text}`"),
         );
     }
 }

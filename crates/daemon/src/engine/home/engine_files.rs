@@ -10,6 +10,7 @@ use bridle_memex::{
     EditorSlot, MemexFolder, MemexSettings, MemexSetup, MemoryEditor, MemoryOptions, MemoryStore,
     RollbackChoice, WatchSettings, is_in_clear,
 };
+use bridle_model_host::{INSTRUCTIONS_FILE, MODELS_FILE};
 
 use crate::config::DaemonConfig;
 use crate::engine::clock::MonotonicClock;
@@ -83,8 +84,9 @@ impl EngineFiles {
     /// # Errors
     /// The folder or its past cannot be used.
     fn open(&self, root: &Path) -> Result<Arc<MemoryStore>, DaemonError> {
-        // What a skill is, the owner alone decides, in an editor.
-        let protected = self.protected.iter().cloned().chain([root.join(SKILL_FOLDER)]).collect();
+        // Skills, models and instructions: the owner alone decides about them, in an editor.
+        let own = [SKILL_FOLDER, MODELS_FILE, INSTRUCTIONS_FILE].map(|name| root.join(name));
+        let protected = self.protected.iter().cloned().chain(own).collect();
         let options = MemoryOptions { root: root.to_owned(), protected };
         let memory = MemoryStore::open(&self.state, &options).map_err(DaemonError::Memory)?;
         let (root, rules) = (memory.root().to_owned(), self.rules.rules.clone());

@@ -10,6 +10,7 @@ use bridle_loop::{
     DEFAULT_POLICY, GuardPolicies, InstalledPolicies, PolicyBody, PolicyHash, PolicyRefusedBody,
     RecordKind,
 };
+use bridle_model_host::{INSTRUCTIONS_FILE, MODELS_FILE};
 use bridle_record::NewRecord;
 use std::error::Error as _;
 use std::path::{Path, PathBuf};
@@ -211,8 +212,10 @@ fn read(
 pub(in crate::engine) fn protected(config: &DaemonConfig) -> Vec<Box<str>> {
     let named = config.protected.iter().map(PathBuf::as_path);
     let named = named.chain(config.policy.file()).chain([config.state.as_path()]);
-    let skills = config.memex.as_ref().map(|memex| memex.join(SKILL_FOLDER));
-    let named = named.chain(skills.as_deref());
+    let own = [SKILL_FOLDER, MODELS_FILE, INSTRUCTIONS_FILE];
+    let own: Vec<PathBuf> =
+        config.memex.iter().flat_map(|memex| own.map(|name| memex.join(name))).collect();
+    let named = named.chain(own.iter().map(PathBuf::as_path));
     let mut all: Vec<Box<str>> = Vec::new();
     for path in named {
         let ways = [std::path::absolute(path).ok(), path.canonicalize().ok()];

@@ -33,6 +33,9 @@ pub(in crate::engine) fn mask_event(event: &mut Event, secrets: &SecretRedactor)
             if let Some(opaque) = &mut draft.opaque {
                 mask_text(&mut opaque.0, secrets);
             }
+            if let Some(manifest) = &mut draft.manifest {
+                mask_value(Arc::make_mut(manifest), secrets);
+            }
         }
         Event::Drafted { draft: Err(fault), .. } => mask_text(&mut fault.reason, secrets),
         Event::Acted { outcome, .. } => mask_outcome(outcome, secrets),

@@ -1,0 +1,1 @@
+//! Prompts for models of all reaches.
