@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::SystemTime;
 
 use bridle_skill::{
-    MAX_SKILL_BYTES, Skill, SkillFault, SkillId, SkillLimits, SkillSource, dependency_order,
-    test_skill,
+    MAX_SKILL_BYTES, Skill, SkillFault, SkillId, SkillLimits, SkillSource, SkillTrigger,
+    dependency_order, test_skill,
 };
 
 use crate::storage::SkillStorage;
@@ -56,6 +56,23 @@ impl SkillTable {
     /// A skill by its name.
     pub fn find(&self, id: &SkillId) -> Option<&SkillEntry> {
         self.skills.get(id)
+    }
+
+    /// Schedules, each with the skill that it wakes.
+    pub fn schedules(&self) -> impl Iterator<Item = (&SkillId, &str)> {
+        self.skills().flat_map(|entry| {
+            let manifest = entry.skill.manifest();
+            manifest.triggers.iter().filter_map(|trigger| match trigger {
+                SkillTrigger::Schedule(schedule) => Some((&manifest.id, schedule.as_str())),
+                _ => None,
+            })
+        })
+    }
+
+    /// Whether a skill is for the procedure of this `sop_id`.
+    pub fn knows_procedure(&self, id: &str) -> bool {
+        let is_it = |trigger: &SkillTrigger| matches!(trigger, SkillTrigger::Procedure(known) if known == id);
+        self.skills().any(|entry| entry.skill.manifest().triggers.iter().any(is_it))
     }
 
     /// Faults of files.
