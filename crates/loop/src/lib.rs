@@ -63,8 +63,8 @@ pub use action::{
     DirectiveRequest, EDITS, EditOperation, EffectFacts, ExecCommand, ExecRequest, FILE_ACTIONS,
     FileOperation, FileRequest, GoOnRequest, HTTP_ACTIONS, InvalidAction, LimitsRequest, MAX_TOLD,
     MemoryEdit, OrgLocation, PREPARED, PlanningKeyword, PreparedEdit, RiskLevel, SKILL,
-    STAGE_ACTIONS, ScheduleRequest, StageOperation, StageRequest, TOOL, ToolCall,
-    TouchedResource, UNDOS, UndoRequest, UndoTarget, WebRequest,
+    STAGE_ACTIONS, ScheduleRequest, StageOperation, StageRequest, TOOL, ToolCall, TouchedResource,
+    UNDOS, UndoRequest, UndoTarget, WebRequest,
 };
 pub use action_spec::{
     ActionSpec, ActuatorSpec, ArgumentShape, ArgumentSpec, InvalidSpec, MAX_ACTION_SPECS,
