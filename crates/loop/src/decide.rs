@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use bridle_sexp::Value;
 
-use crate::action::{Action, InvalidAction};
+use crate::action::{Action, CONTEXT, InvalidAction};
 use crate::consult::ProposalObjections;
 use crate::effect::{
     ApprovalRequest, CheckResult, Decision, DecisionRule, ProposalAuthor, ProposalRejection,
@@ -530,6 +530,7 @@ impl DecisionCase<'_> {
         let wanted = match (&self.target, own.filter(has_shell)) {
             (Some(wanted), _) => wanted.clone(),
             (None, Some(own)) => own.clone(),
+            (None, None) if self.is_completed_here(action) => KeywordName::of_word(CONTEXT),
             (None, None) => KeywordName::of_word(SYSTEM),
         };
         if wanted.as_str() == SYSTEM {
@@ -539,6 +540,14 @@ impl DecisionCase<'_> {
             Some(actuator) => Ok((wanted, actuator.place)),
             None => Err((RefusalCode::UnknownTarget, self.no_such(&wanted))),
         }
+    }
+
+    /// Whether it is the wish for completions, and the daemon has any.
+    fn is_completed_here(&self, action: &Action) -> bool {
+        let context = KeywordName::of_word(CONTEXT);
+        let completes = |it: &ActuatorRef| it.actions.contains(&action.name());
+        matches!(action, Action::Complete { .. })
+            && actuator(self.state, &context).is_some_and(completes)
     }
 
     fn no_such(&self, wanted: &KeywordName) -> String {
