@@ -20,6 +20,7 @@ mod requests;
 mod rig;
 mod rollback;
 mod schedules;
+mod skills;
 mod spending;
 mod stops;
 mod stream;
