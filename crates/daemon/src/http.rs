@@ -36,6 +36,7 @@ mod code_pairing;
 mod continuation;
 mod cors;
 mod device_pairing;
+mod directive;
 mod discovery;
 mod event_stream;
 mod exchange;

@@ -162,7 +162,8 @@ pub(crate) fn carry_judged(
     if turn.rejected.len() > before {
         turn.tries = turn.tries.saturating_add(1);
         // A reflex proposes the same again: without a thinker there is nobody to learn from a veto.
-        let can_learn = by == ProposalAuthor::Thinker || turn.next != TurnContinuation::Answer;
+        let is_thinkers = by == ProposalAuthor::Thinker && turn.signal.kind != SignalKind::Request;
+        let can_learn = is_thinkers || turn.next != TurnContinuation::Answer;
         turn.next = if can_learn { TurnContinuation::ThinkAgain } else { TurnContinuation::Refuse };
     }
     settle(state, turn, out);
@@ -182,7 +183,8 @@ fn carry_one(
         OutcomeReturn { then_think: proposal.wants_outcome(), slots: slot.into_iter().collect() };
     let JudgedProposal { mut decision, way } = decide::judge(state, turn, by, proposal, objections);
     // A long text stands where it was proposed, and in what is said or done: the verdict names it.
-    let is_as_proposed = is_named && by != ProposalAuthor::Asker && decision.dropped.is_empty();
+    let is_asked = by == ProposalAuthor::Asker || turn.signal.kind == SignalKind::Request;
+    let is_as_proposed = is_named && !is_asked && decision.dropped.is_empty();
     let is_said = matches!(&way, Ok(ProposalRoute::Do(order)) if said(order).is_some());
     if is_as_proposed && (is_said || weight(&decision.payload) >= MIN_NAMED_PAYLOAD_BYTES) {
         decision.proposal = Some(place);
@@ -414,6 +416,11 @@ pub(crate) fn perform(
         }
         return;
     }
+    if let Action::Directive(directive) = job.order.action() {
+        turn.directives.push(Arc::new(directive.to_value()));
+        turn.end_call(&job.back.slots, &CallEnd::Said);
+        return;
+    }
     if matches!(job.order.action(), Action::GoOn(request) if request.turn == turn.id.0) {
         return turn.budget.extend();
     }
@@ -489,6 +496,9 @@ fn perform_here(state: &mut SessionState, order: &Order) -> Option<Outcome> {
             request.apply(&mut state.limits);
             state.front.reset();
             Outcome::Done(Value::plist([("limits", state.limits.to_value())]))
+        }
+        Action::Directive(directive) => {
+            Outcome::Done(Value::plist([("directive", directive.to_value())]))
         }
         Action::GoOn(_) => Outcome::Failed("that turn is over".into()),
         Action::Unschedule { name } => schedule::remove(state, name),

@@ -8,6 +8,7 @@
 
 mod argument;
 mod context;
+mod directive;
 mod effect_facts;
 mod exec;
 mod file;
@@ -22,6 +23,7 @@ use bridle_sexp::Value;
 
 use self::argument::{forgettable, natural, present, text};
 pub use self::context::{CONTEXT, CONTEXT_ACTIONS, ContextRead};
+pub use self::directive::DirectiveRequest;
 pub use self::effect_facts::{ChangeCounts, EffectFacts, MAX_TOLD};
 pub use self::exec::{ExecCommand, ExecRequest};
 pub use self::file::{FILE_ACTIONS, FileOperation, FileRequest};
@@ -34,7 +36,7 @@ pub use self::memory::{
 pub use self::schedule::ScheduleRequest;
 pub(crate) use self::schedule::ScheduleTime;
 pub use self::stage::{STAGE_ACTIONS, StageOperation, StageRequest};
-pub use self::tool::{TOOL, ToolCall};
+pub use self::tool::{SKILL, TOOL, ToolCall};
 use crate::event::ActuatorLocation;
 use crate::ids::KeywordName;
 use crate::plist_codec::{UnreadableValue, name};
@@ -149,6 +151,8 @@ pub enum Action {
     Context(ContextRead),
     /// Call a tool of a server.
     Tool(Box<ToolCall>),
+    /// Give the one who asked a directive of OpenHarness.
+    Directive(Box<DirectiveRequest>),
     /// Anything else.
     Other(KeywordName),
 }
@@ -263,6 +267,9 @@ impl Action {
             "exec" => Self::Exec(Box::new(ExecRequest::from_payload(payload)?)),
             "net" => argument::net(payload)?,
             "spend" => argument::spend(payload)?,
+            directive::DIRECTIVE => {
+                Self::Directive(Box::new(DirectiveRequest::from_payload(payload)?))
+            }
             TOOL => Self::Tool(Box::new(ToolCall::from_payload(payload)?)),
             "tally" => Self::Tally { file: text(payload, "tally", "file")? },
             "snapshot" => Self::Snapshot { name: text(payload, "snapshot", "name")? },
@@ -302,6 +309,9 @@ impl Action {
             return Ok(ContextRead::of(name.as_str(), payload).map_or(self, Self::Context));
         }
         Ok(match (place, self) {
+            (ActuatorLocation::Host, Self::Tool(call)) if target.as_str() == SKILL => {
+                Self::Tool(Box::new(ToolCall { only_asks: true, ..*call }))
+            }
             (ActuatorLocation::Shell, Self::File(_) | Self::Http(_) | Self::Stage(_))
                 if is_claimed(name.as_str()) =>
             {
@@ -344,6 +354,7 @@ impl Action {
             Self::Snapshot { .. } => "snapshot",
             Self::Context(read) => read.name,
             Self::Tool(_) => TOOL,
+            Self::Directive(_) => directive::DIRECTIVE,
             Self::Other(name) => return name.clone(),
         })
     }
@@ -353,6 +364,8 @@ impl Action {
         match self {
             Self::Message { .. } | Self::Notify { .. } => TouchedResource::Screen,
             Self::Complete { .. } => TouchedResource::Answer,
+            Self::Tool(call) if call.only_asks => TouchedResource::Answer,
+            Self::Directive(directive) if directive.is_harmless() => TouchedResource::Screen,
             Self::Log { .. } => TouchedResource::Record,
             Self::Context(_) => TouchedResource::Memory,
             Self::Schedule(_) | Self::Unschedule { .. } | Self::PauseSchedule { .. } => {
@@ -372,9 +385,11 @@ impl Action {
             },
             Self::Net { .. } | Self::Http(_) => TouchedResource::Network,
             Self::Spend { .. } => TouchedResource::Money,
-            Self::Eval { .. } | Self::Exec(_) | Self::Tool(_) | Self::Other(_) => {
-                TouchedResource::Anything
-            }
+            Self::Eval { .. }
+            | Self::Exec(_)
+            | Self::Tool(_)
+            | Self::Directive(_)
+            | Self::Other(_) => TouchedResource::Anything,
             Self::Forget { .. } => TouchedResource::Past,
         }
     }

@@ -4,11 +4,14 @@
 //! nobody. At the first stage a consultant may propose. At all of them it may veto or narrow, and nothing it
 //! says widens what the policies allow.
 
+mod narrowing;
 mod value;
 
 pub(crate) use self::value::thinker;
 
 use std::sync::Arc;
+
+use bridle_sexp::Value;
 
 use crate::act;
 use crate::effect::{
@@ -93,6 +96,9 @@ pub enum ConsultObjection {
     Veto,
     /// Not without somebody's yes. Before there are proposals, a veto.
     Ask,
+    /// Not with so much: these bounds in the place of its own, which are larger. Before there are proposals, a veto;
+    /// so is anything that is no smaller bound.
+    Narrow(Box<Value>),
     /// Nothing for this target in the rest of the turn.
     Withhold(KeywordName),
 }
@@ -213,7 +219,7 @@ pub(crate) fn ask(
 pub(crate) fn object(turn: &mut RunningTurn, advice: &ReflexAdvice) -> Result<(), String> {
     withhold(turn, advice);
     let veto = advice.findings.iter().find(|finding| match finding.objection {
-        ConsultObjection::Veto | ConsultObjection::Ask => true,
+        ConsultObjection::Veto | ConsultObjection::Ask | ConsultObjection::Narrow(_) => true,
         ConsultObjection::Withhold(_) => false,
     });
     match veto {
@@ -263,6 +269,22 @@ impl ProposalObjections<'_> {
         let mut withheld = turn.withheld.iter();
         let ConsultFinding { by, reason, .. } = withheld.find(|one| one.withholds(target))?;
         Some(format!("`{by}` withholds `{target}`: {reason}"))
+    }
+
+    /// The payload with all smaller bounds, if a consultant wants some.
+    ///
+    /// # Errors
+    /// Something else than a smaller bound was wanted, for this reason.
+    pub(crate) fn narrow(&self, payload: &Value) -> Result<Option<Value>, String> {
+        let mut narrowed = None;
+        for finding in self.findings.iter().filter(|finding| finding.is_about(self.place)) {
+            let ConsultObjection::Narrow(bounds) = &finding.objection else { continue };
+            let before = narrowed.as_ref().unwrap_or(payload);
+            let next = narrowing::narrow(before, bounds);
+            let ConsultFinding { by, .. } = finding;
+            narrowed = Some(next.map_err(|reason| format!("`{by}` vetoes: {reason}"))?);
+        }
+        Ok(narrowed)
     }
 
     /// The reason to ask somebody, if a consultant wants that.

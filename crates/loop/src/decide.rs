@@ -9,12 +9,13 @@
 //! long: the rules stand in the order in which they are asked.
 
 mod clean;
+mod only_action;
 
 use std::sync::Arc;
 
 use bridle_sexp::Value;
 
-use crate::action::{Action, InvalidAction};
+use crate::action::{Action, CONTEXT, InvalidAction};
 use crate::consult::ProposalObjections;
 use crate::effect::{
     ApprovalRequest, CheckResult, Decision, DecisionRule, ProposalAuthor, ProposalRejection,
@@ -40,6 +41,9 @@ pub const MALFORMED: &str = "malformed";
 
 /// The daemon itself, which is always there.
 const SYSTEM: &str = "system";
+
+/// Word for what consultants made smaller, among what was dropped of a proposal.
+const NARROWED: &str = "narrowed by a consultant";
 
 /// Most targets that a refusal lists.
 const MAX_LISTED_TARGETS: usize = 32;
@@ -81,8 +85,17 @@ pub(crate) fn judge(
     proposal: Proposal,
     objections: &ProposalObjections<'_>,
 ) -> JudgedProposal {
-    let (payload, dropped) = clean::clean(by, proposal.payload);
-    let payload = Arc::new(payload);
+    let proposal = only_action::named(state, proposal);
+    let (payload, mut dropped) = clean::clean(by, proposal.payload);
+    let narrowed = objections.narrow(&payload);
+    let payload = Arc::new(match &narrowed {
+        Ok(Some(narrowed)) => {
+            // The record has the payload then, for it is not the one that was proposed.
+            dropped.push(NARROWED.into());
+            narrowed.clone()
+        }
+        Ok(None) | Err(_) => payload,
+    });
     let mut case = DecisionCase {
         state,
         turn,
@@ -94,6 +107,7 @@ pub(crate) fn judge(
         facts: None,
         policies: Vec::new(),
         objections,
+        narrowing: narrowed.err(),
     };
     let (verdict, reason, way) = match case.ask() {
         Ok((reason, way @ ProposalRoute::Do(_))) => (Verdict::Allow, reason, Ok(way)),
@@ -366,6 +380,8 @@ struct DecisionCase<'c> {
     policies: Vec<Box<str>>,
     /// Objections of consultants.
     objections: &'c ProposalObjections<'c>,
+    /// Reason why a narrowing is none.
+    narrowing: Option<String>,
 }
 
 impl DecisionCase<'_> {
@@ -383,7 +399,8 @@ impl DecisionCase<'_> {
         self.passes(DecisionRule::Action, supported)?;
         let budget = self.budget(&action);
         self.passes(DecisionRule::Budget, budget)?;
-        if let Some(reason) = self.objections.veto(self.turn, &target) {
+        let veto = self.objections.veto(self.turn, &target);
+        if let Some(reason) = veto.or_else(|| self.narrowing.take()) {
             let veto = Err((RefusalCode::Refused, reason));
             return self.passes(DecisionRule::Consultant, veto);
         }
@@ -503,7 +520,7 @@ impl DecisionCase<'_> {
     /// Target: the one that is named, or the one that is meant when none is.
     fn target(&self, action: &Action) -> Result<(KeywordName, ActuatorLocation), Denial> {
         let own = self.turn.signal.from.shell.as_ref();
-        let is_message = matches!(action, Action::Message { .. });
+        let is_message = matches!(action, Action::Message { .. } | Action::Directive(_));
         let is_own = |name: &KeywordName| name.as_str() == ASKER || Some(name) == own;
         if is_message && self.target.as_ref().is_none_or(is_own) {
             return Ok((KeywordName::of_word(ASKER), ActuatorLocation::Shell));
@@ -513,6 +530,7 @@ impl DecisionCase<'_> {
         let wanted = match (&self.target, own.filter(has_shell)) {
             (Some(wanted), _) => wanted.clone(),
             (None, Some(own)) => own.clone(),
+            (None, None) if self.is_completed_here(action) => KeywordName::of_word(CONTEXT),
             (None, None) => KeywordName::of_word(SYSTEM),
         };
         if wanted.as_str() == SYSTEM {
@@ -522,6 +540,14 @@ impl DecisionCase<'_> {
             Some(actuator) => Ok((wanted, actuator.place)),
             None => Err((RefusalCode::UnknownTarget, self.no_such(&wanted))),
         }
+    }
+
+    /// Whether it is the wish for completions, and the daemon has any.
+    fn is_completed_here(&self, action: &Action) -> bool {
+        let context = KeywordName::of_word(CONTEXT);
+        let completes = |it: &ActuatorRef| it.actions.contains(&action.name());
+        matches!(action, Action::Complete { .. })
+            && actuator(self.state, &context).is_some_and(completes)
     }
 
     fn no_such(&self, wanted: &KeywordName) -> String {
@@ -581,7 +607,8 @@ fn supported(
     let takes_all = actuator.is_some_and(|actuator| actuator.actions.is_empty());
     let is_supported = match action {
         _ if action.is_for_system() => target.as_str() == SYSTEM,
-        Action::Message { .. } if target.as_str() == ASKER => true,
+        Action::Message { .. } | Action::Directive(_) if target.as_str() == ASKER => true,
+        Action::Directive(_) => false,
         _ if action.is_for_host() => place == ActuatorLocation::Host && is_listed,
         Action::Other(_) => is_listed,
         _ if target.as_str() == SYSTEM => is_listed,

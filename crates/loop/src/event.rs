@@ -352,6 +352,22 @@ impl SignalSender {
     }
 }
 
+/// Beginning of the clients under which skills ask for something while they carry out an order.
+const SKILL_CLIENT: &str = "skill:";
+
+impl SignalSender {
+    /// Client of a skill's requests. Whoever else calls itself so gains nothing: what it asks for is judged as what
+    /// a thinker wants.
+    pub fn skill_client(skill: &str) -> Box<str> {
+        [SKILL_CLIENT, skill].concat().into()
+    }
+
+    /// Whether a skill asks for it.
+    pub(crate) fn is_skill(&self) -> bool {
+        self.client.as_deref().is_some_and(|client| client.starts_with(SKILL_CLIENT))
+    }
+}
+
 impl Event {
     /// The hash of the policies that it installs, if they are not here.
     pub fn wants_policies(&self) -> Option<PolicyHash> {

@@ -163,7 +163,7 @@ fn hand_over(state: &mut SessionState, kept: RunningTurn, back: &QueuedSignal) -
     }
     let (from, id) = (back.signal.from.clone(), back.signal.id.clone());
     let signal = Arc::new(Signal { from, id, ..Signal::clone(&kept.signal) });
-    RunningTurn { seq: back.seq, signal, said: Vec::new(), ..kept }
+    RunningTurn { seq: back.seq, signal, said: Vec::new(), directives: Vec::new(), ..kept }
 }
 
 /// The kept turn that a signal names, if it is of the same principal.

@@ -232,6 +232,8 @@ pub(crate) struct RunningTurn {
     pub(crate) pending: Vec<EffectId>,
     /// Texts for the asker, one part a message.
     pub(crate) said: Vec<Box<str>>,
+    /// Directives of OpenHarness for the asker, beside those texts.
+    pub(crate) directives: Vec<Arc<Value>>,
     pub(crate) rejected: Vec<Arc<ProposalRejection>>,
     pub(crate) results: Vec<Arc<Deed>>,
     /// Drafts and what became of their calls, as far as they fit.
@@ -312,6 +314,7 @@ impl RunningTurn {
             allowed: 0,
             pending: Vec::new(),
             said: Vec::new(),
+            directives: Vec::new(),
             rejected: Vec::new(),
             results: Vec::new(),
             rounds: Vec::new(),

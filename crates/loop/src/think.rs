@@ -34,7 +34,12 @@ pub(crate) fn begin(
     let turn = RunningTurn { is_beside, ..turn };
     if turn.signal.kind == SignalKind::Request {
         let asked = Proposal::new(turn.signal.target.clone(), turn.signal.payload.clone());
-        return act::carry(state, turn, ProposalAuthor::Asker, vec![asked].into(), out);
+        // What a skill asks for while it carries out an order is not what the asker wants.
+        let by = match turn.signal.from.is_skill() {
+            true => ProposalAuthor::Thinker,
+            false => ProposalAuthor::Asker,
+        };
+        return act::carry(state, turn, by, vec![asked].into(), out);
     }
     consult(state, turn, out);
 }

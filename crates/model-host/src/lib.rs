@@ -10,6 +10,7 @@
 //! - `tools`: actions as tools, calls as proposals
 //! - `citation`: links of an answer, held against those of its prompt
 //! - `prompt`: everything that a model is told
+//! - `completion`: completions of a text
 //! - `thinker`: a thought, from the choice of a model to the draft
 #![forbid(unsafe_code)]
 
@@ -25,8 +26,10 @@ mod tools;
 
 mod prompt;
 
+mod completion;
 mod thinker;
 
+pub use completion::ModelCompleter;
 pub use price_book::{PriceBook, StatedPrices};
 pub use prices::{
     MAX_PRICE_LIST_BYTES, ModelPrices, PRICES_VERB, PriceCatalog, answer_price_questions,

@@ -9,8 +9,12 @@
 //! - `shipped_copy`: copies of the skills that come with the program
 //! - `registry`: the folder, and the table made of it
 //! - `stimulus`: a signal as a skill sees it, and which skill it wakes
+//! - `long_result`: results that a prompt names by their place alone
+//! - `caller`: answers to requests that need nobody else
 //! - `turn_log`: requests and answers of a turn, in its drafts
 //! - `thinker`: the thinker that calls skills
+//! - `consultant`: skills that look at signals and judge proposals
+//! - `actuator`: skills that carry out orders
 
 mod storage;
 
@@ -18,12 +22,20 @@ mod shipped_copy;
 
 mod registry;
 
+mod long_result;
 mod stimulus;
+
+mod caller;
 mod turn_log;
 
+mod actuator;
+mod consultant;
 mod thinker;
 
+pub use actuator::{SkillProposal, SkillProposer, skill_actuators};
+pub use consultant::skill_consultants;
 pub use registry::{SkillEntry, SkillProblem, SkillRegistry, SkillTable};
 pub use shipped_copy::{CopyStanding, ShippedCopy, shipped_copies};
+pub use stimulus::SCHEDULE as SKILL_SCHEDULE;
 pub use storage::{SkillStorage, StorageError};
 pub use thinker::SkillThinker;

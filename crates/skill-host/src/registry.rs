@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::SystemTime;
 
 use bridle_skill::{
-    MAX_SKILL_BYTES, Skill, SkillFault, SkillId, SkillLimits, SkillSource, dependency_order,
-    test_skill,
+    MAX_SKILL_BYTES, Skill, SkillFault, SkillId, SkillLimits, SkillSource, SkillTrigger,
+    dependency_order, test_skill,
 };
 
 use crate::storage::SkillStorage;
@@ -58,6 +58,23 @@ impl SkillTable {
         self.skills.get(id)
     }
 
+    /// Schedules, each with the skill that it wakes.
+    pub fn schedules(&self) -> impl Iterator<Item = (&SkillId, &str)> {
+        self.skills().flat_map(|entry| {
+            let manifest = entry.skill.manifest();
+            manifest.triggers.iter().filter_map(|trigger| match trigger {
+                SkillTrigger::Schedule(schedule) => Some((&manifest.id, schedule.as_str())),
+                _ => None,
+            })
+        })
+    }
+
+    /// Whether a skill is for the procedure of this `sop_id`.
+    pub fn knows_procedure(&self, id: &str) -> bool {
+        let is_it = |trigger: &SkillTrigger| matches!(trigger, SkillTrigger::Procedure(known) if known == id);
+        self.skills().any(|entry| entry.skill.manifest().triggers.iter().any(is_it))
+    }
+
     /// Faults of files.
     pub fn problems(&self) -> &[SkillProblem] {
         &self.problems
@@ -80,7 +97,8 @@ struct ReadFile {
 
 /// The skills of one home.
 pub struct SkillRegistry {
-    folder: Option<PathBuf>,
+    /// The folder; a daemon that begins without one may get it while it runs.
+    folder: RwLock<Option<PathBuf>>,
     storage: SkillStorage,
     limits: SkillLimits,
     table: RwLock<Arc<SkillTable>>,
@@ -92,7 +110,7 @@ impl SkillRegistry {
     /// A registry of the skills in this folder; without one it stays empty. Nothing is read yet.
     pub fn new(folder: Option<PathBuf>, storage: SkillStorage) -> Self {
         Self {
-            folder,
+            folder: RwLock::new(folder),
             storage,
             limits: SkillLimits::default(),
             table: RwLock::default(),
@@ -103,7 +121,16 @@ impl SkillRegistry {
 
     /// Whether there is a folder to look at.
     pub fn has_folder(&self) -> bool {
-        self.folder.is_some()
+        self.folder().is_some()
+    }
+
+    /// Looks at this folder from now on.
+    pub fn take_folder(&self, folder: PathBuf) {
+        *self.folder.write().unwrap_or_else(PoisonError::into_inner) = Some(folder);
+    }
+
+    fn folder(&self) -> Option<PathBuf> {
+        self.folder.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// The skills that serve now.
@@ -143,12 +170,12 @@ impl SkillRegistry {
 
     /// Reads what changed in the folder; whether the table changed. Blocks, and runs the tests of changed skills.
     pub fn refresh(&self) -> bool {
-        let Some(folder) = &self.folder else { return false };
+        let Some(folder) = self.folder() else { return false };
         let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
         let before = self.table();
         let mut after = BTreeMap::new();
         let mut is_changed = false;
-        for (path, stamp) in org_files(folder) {
+        for (path, stamp) in org_files(&folder) {
             let kept = files.get(&path).filter(|file| file.stamp == stamp);
             // What only waits to be enabled may be in order now.
             let kept = kept.filter(|file| file.result.is_ok() || !self.may_be_enabled(file));

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bridle_loop::{SensorClass, SignalContext, SignalKind};
 use bridle_sexp::Value;
-use bridle_skill::{PartKind, Skill, SkillCall};
+use bridle_skill::{PartKind, Skill, SkillCall, SkillStimulus};
 
 use crate::registry::SkillTable;
 
@@ -35,18 +35,67 @@ pub(crate) fn awakened(
             return Some((Arc::clone(&entry.skill), SkillCall::Command { name, text, context }));
         }
     }
-    let sensor = signal.payload.get("sensor").and_then(Value::as_keyword)?;
-    let text = signal.payload.get("text").and_then(Value::as_str);
-    let plugin = signal.payload.get("task").and_then(|task| task.get("plugin"));
-    let plugin = plugin.and_then(Value::as_str).unwrap_or_default();
-    let entry = table.skills().find(|entry| {
-        let triggers = &entry.skill.manifest().triggers;
-        entry.skill.has(PartKind::Stage, "think")
-            && triggers.iter().any(|trigger| trigger.fits(sensor, text, plugin))
-    })?;
+    let stimulus = SignalStimulus::of(&signal.payload)?;
+    let entry = table
+        .skills()
+        .find(|entry| entry.skill.has(PartKind::Stage, "think") && stimulus.wakes(&entry.skill))?;
     let call = SkillCall::Think { context: context_value(context) };
     Some((Arc::clone(&entry.skill), call))
 }
+
+/// Signal with all that triggers look at.
+pub(crate) struct SignalStimulus<'s> {
+    payload: &'s Value,
+    sensor: &'s str,
+    tags: Vec<String>,
+}
+
+impl<'s> SignalStimulus<'s> {
+    /// Takes the payload of a signal; `None` when it names no sensor.
+    pub(crate) fn of(payload: &'s Value) -> Option<Self> {
+        let sensor = payload.get("sensor").and_then(Value::as_keyword)?;
+        Some(Self { payload, sensor, tags: tags(payload) })
+    }
+
+    /// Whether a trigger of the skill fits.
+    pub(crate) fn wakes(&self, skill: &Skill) -> bool {
+        let manifest = skill.manifest();
+        let word = |key: &str| self.payload.get(key).and_then(Value::as_str).unwrap_or_default();
+        let is_scheduled = self.sensor == SCHEDULE;
+        // A schedule wakes the skill that it belongs to.
+        if is_scheduled && word("skill") != manifest.id.as_str() {
+            return false;
+        }
+        let task = |key: &str| self.payload.get("task")?.get(key)?.as_str();
+        let stimulus = SkillStimulus {
+            sensor: self.sensor,
+            text: self.payload.get("text").and_then(Value::as_str),
+            plugin: task("plugin").unwrap_or_default(),
+            procedure: task("sop").unwrap_or_default(),
+            tags: &self.tags,
+            schedule: if is_scheduled { word("schedule") } else { "" },
+        };
+        manifest.triggers.iter().any(|trigger| trigger.fits(&stimulus))
+    }
+}
+
+/// Sensor of signals that schedules of skills send.
+pub const SCHEDULE: &str = "skill-schedule";
+
+/// Tags of a signal: its `:tags`, and `#tag` in its text.
+fn tags(payload: &Value) -> Vec<String> {
+    let named = payload.get("tags").and_then(Value::elements).unwrap_or_default();
+    let name = |value: &Value| value.as_str().or_else(|| value.as_keyword()).map(str::to_lowercase);
+    let text = payload.get("text").and_then(Value::as_str).unwrap_or_default();
+    let is_tag = |c: char| c.is_alphanumeric() || "_@%-".contains(c);
+    let written = text.split_whitespace().filter_map(|word| word.strip_prefix('#'));
+    let written = written.map(|word| word.trim_end_matches(|c| !is_tag(c)).to_lowercase());
+    let all = named.iter().filter_map(name).chain(written.filter(|tag| !tag.is_empty()));
+    all.take(MAX_TAGS).collect()
+}
+
+/// Tags of one signal that triggers look at.
+const MAX_TAGS: usize = 64;
 
 /// Name and text of a command: `/NAME TEXT` in a prompt, or a command of a shell.
 fn command(payload: &Value) -> Option<(String, String)> {
@@ -71,7 +120,7 @@ fn command(payload: &Value) -> Option<(String, String)> {
 }
 
 /// Knowledge that a skill gets beside the call.
-fn context_value(context: &SignalContext) -> Value {
+pub(crate) fn context_value(context: &SignalContext) -> Value {
     let signal = &context.signal;
     let payload = &signal.payload;
     let past = context.history.iter().rev().take(MAX_PAST_EXCHANGES);

@@ -111,6 +111,31 @@ impl SkillStorage {
         write(&self.enabled_file(skill), &lines)
     }
 
+    /// Takes back what was enabled for a skill; whether it was.
+    ///
+    /// # Errors
+    /// The file cannot be deleted.
+    pub fn disable(&self, skill: &SkillId) -> Result<bool, StorageError> {
+        let path = self.enabled_file(skill);
+        match fs::remove_file(&path) {
+            Ok(()) => Ok(true),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            Err(source) => Err(StorageError::File { path, source }),
+        }
+    }
+
+    /// Skills that the owner enabled as guards. One whose file is damaged counts as one.
+    pub fn guards(&self) -> Vec<SkillId> {
+        let entries = fs::read_dir(self.folder.join("enabled"));
+        let names = entries.into_iter().flatten().flatten().map(|entry| entry.file_name());
+        let ids = names.filter_map(|name| SkillId::new(name.to_str()?).ok());
+        let is_guard = |id: &SkillId| match self.enabled(id) {
+            Ok(set) => set.is_some_and(|set| set.allows_guard()),
+            Err(_) => true,
+        };
+        ids.filter(is_guard).collect()
+    }
+
     /// Text of a shipped skill that was copied for the user last; `None` for one that never was.
     ///
     /// # Errors
@@ -170,7 +195,9 @@ fn write(path: &Path, text: &str) -> Result<(), StorageError> {
     if let Some(folder) = path.parent() {
         fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(failed)?;
     }
-    let beside = path.with_extension("new");
+    // A name that no id has.
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let beside = path.with_file_name(format!(".{name}.new"));
     let written = || -> io::Result<()> {
         let mut options = fs::OpenOptions::new();
         let mut file = options.write(true).create(true).truncate(true).mode(0o600).open(&beside)?;

@@ -5,9 +5,7 @@
 //! from the answers in the drafts.
 
 use std::collections::HashMap;
-use std::hash::{BuildHasher as _, RandomState};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use bridle_host::{DaemonFacts, HostFuture, Thinker, ThoughtIo};
 use bridle_loop::{
@@ -16,12 +14,15 @@ use bridle_loop::{
 };
 use bridle_sexp::Value;
 use bridle_skill::{
-    LoggedRequest, RunProgress, Skill, SkillAnswer, SkillCall, SkillFault, SkillId, SkillRequest,
-    SkillRun,
+    LoggedRequest, RunProgress, Skill, SkillAnswer, SkillCall, SkillFault, SkillFaultKind,
+    SkillRequest, SkillRun,
 };
 
+use crate::caller::RequestAnswers;
+use crate::long_result;
 use crate::registry::SkillRegistry;
 use crate::stimulus::awakened;
+use crate::storage::StorageError;
 use crate::turn_log;
 
 /// Calls that wait with their instance; of more, the instance is given up and the skill runs again.
@@ -75,9 +76,14 @@ impl Thinker for SkillThinker {
         }
         let author = prompt.rounds.first().map(|round| round.model.clone().unwrap_or_default());
         let (registry, live) = (Arc::clone(&self.registry), Arc::clone(&self.live));
-        let (prompt, privacy) = (prompt.clone(), prompt.privacy());
+        let (mut prompt, privacy) = (prompt.clone(), prompt.privacy());
         let hash = author.and_then(|author| author.digest.clone());
         Box::pin(async move {
+            // A call that waits has its older answers; one that runs again needs all of them.
+            let key = (prompt.context.session.clone(), prompt.context.turn);
+            let waits = live.lock().unwrap_or_else(PoisonError::into_inner).contains_key(&key);
+            let rounds = if waits { 1 } else { prompt.rounds.len() };
+            long_result::read_whole(&mut prompt, rounds, io).await.map_err(fault)?;
             let call = io.run_blocking(move || {
                 SkillTurn { registry: &registry, live: &live, prompt: &prompt }
                     .draft(hash.as_deref())
@@ -118,18 +124,19 @@ impl SkillTurn<'_> {
         let log =
             turn_log::read(rounds).ok_or_else(|| fault("the log of the skill is unreadable"))?;
         let (mut run, mut progress) = self.resumed(&skill, &call, &log).map_err(|it| told(&it))?;
-        let known = log.len();
-        let mut saved = None;
+        let known = run.log().len();
+        let mut answers = RequestAnswers::new(self.registry, &skill, self.principal());
+        let stored = |error: StorageError| fault(format!("skill {id}: {error}"));
         loop {
             match progress {
                 RunProgress::Ends(value) => {
-                    self.save(&id, saved.as_ref())?;
+                    answers.keep().map_err(stored)?;
                     return self.last_draft(&skill, &value, &run.log()[known..]);
                 }
-                RunProgress::Asks(request) => match self.answer(&skill, &request, &mut saved)? {
+                RunProgress::Asks(request) => match answers.answer(&request).map_err(stored)? {
                     Some(answer) => progress = run.answer(answer).map_err(|it| told(&it))?,
                     None => {
-                        self.save(&id, saved.as_ref())?;
+                        answers.keep().map_err(stored)?;
                         let draft = self.asking_draft(&skill, &request, &run.log()[known..]);
                         self.park(run);
                         return Ok(draft);
@@ -163,13 +170,27 @@ impl SkillTurn<'_> {
     ) -> Result<(SkillRun, RunProgress), SkillFault> {
         let waiting = self.live().remove(&self.key());
         if let (Some(mut run), Some((last, before))) = (waiting, log.split_last())
-            && run.log() == before
+            && self.is_at(&run, before)
             && run.skill().source().hash == skill.source().hash
         {
             let progress = run.answer(last.answer.clone())?;
             return Ok((run, progress));
         }
+        if self.prompt.forgotten > 0 {
+            let reason = "the turn is too long to be taken up again after a restart: ask once more";
+            return Err(SkillFault::new(SkillFaultKind::Limit, reason));
+        }
         SkillRun::replay(skill, call, log)
+    }
+
+    /// Whether a call that waits has come to where the prompt is: the rounds that are left end with the same requests.
+    /// Answers are compared by nobody: the prompt has long ones by their place alone.
+    fn is_at(&self, run: &SkillRun, before: &[LoggedRequest]) -> bool {
+        let (known, told) = (run.log().len(), before.len());
+        let is_whole = self.prompt.forgotten > 0 || known == told;
+        let known = &run.log()[known.saturating_sub(told)..];
+        let mut both = known.iter().zip(before);
+        is_whole && known.len() == told && both.all(|(one, other)| one.request == other.request)
     }
 
     fn key(&self) -> (SessionId, TurnId) {
@@ -189,55 +210,6 @@ impl SkillTurn<'_> {
 
     fn principal(&self) -> &str {
         &self.prompt.context.signal.from.principal
-    }
-
-    fn save(&self, id: &SkillId, saved: Option<&Value>) -> Result<(), ThinkerFault> {
-        let Some(value) = saved else { return Ok(()) };
-        let done = self.registry.storage().save(id, self.principal(), value);
-        done.map_err(|error| fault(format!("skill {id}: {error}")))
-    }
-
-    /// The answer to a request that needs nobody else; `None` for an action.
-    fn answer(
-        &self,
-        skill: &Skill,
-        request: &SkillRequest,
-        saved: &mut Option<Value>,
-    ) -> Result<Option<Value>, ThinkerFault> {
-        let id = &skill.manifest().id;
-        Ok(Some(match request {
-            SkillRequest::Act { target, .. } => {
-                let action = request.action().unwrap_or_default();
-                if skill.manifest().capabilities.allows(target, action) {
-                    return Ok(None);
-                }
-                let reason = format!("the skill has no capability {target}/{action}");
-                Value::plist([
-                    ("outcome", Value::keyword("denied")),
-                    ("reason", Value::str(reason)),
-                ])
-            }
-            SkillRequest::Now => {
-                let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-                Value::int(i64::try_from(since.as_secs()).unwrap_or(i64::MAX))
-            }
-            SkillRequest::Random { limit } => {
-                let bits = RandomState::new().hash_one(0_u8) >> 1;
-                let number = i64::try_from(bits).unwrap_or(0);
-                Value::int(number.rem_euclid((*limit).max(1)))
-            }
-            SkillRequest::State => match saved {
-                Some(value) => value.clone(),
-                None => {
-                    let value = self.registry.storage().saved(id, self.principal());
-                    value.map_err(|error| fault(format!("skill {id}: {error}")))?
-                }
-            },
-            SkillRequest::SaveState(value) => {
-                *saved = Some(value.clone());
-                Value::T
-            }
-        }))
     }
 
     /// A draft that asks for an action.
@@ -282,17 +254,7 @@ impl SkillTurn<'_> {
         if !answer.text.is_empty() && !answer.actions.is_empty() {
             calls.push(Proposal::message(&answer.text));
         }
-        for (target, payload) in answer.actions {
-            let action = payload.get("action").and_then(Value::as_keyword).unwrap_or_default();
-            if let Some(target) = &target
-                && !manifest.capabilities.allows(target, action)
-            {
-                return Err(told(format!("it has no capability {target}/{action}")));
-            }
-            let target = target.as_deref().map(KeywordName::new);
-            let explanation = Some(format!("skill {}", manifest.id).into());
-            calls.push(Proposal { explanation, ..Proposal::new(target, payload) });
-        }
+        calls.extend(proposals(skill, &answer).map_err(told)?);
         let text = if calls.is_empty() { answer.text } else { String::new() };
         Ok(Draft {
             text: text.into(),
@@ -302,6 +264,26 @@ impl SkillTurn<'_> {
             ..Draft::default()
         })
     }
+}
+
+/// The actions of an answer.
+///
+/// # Errors
+/// The skill may not ask for one of them.
+pub(crate) fn proposals(skill: &Skill, answer: &SkillAnswer) -> Result<Vec<Proposal>, String> {
+    let manifest = skill.manifest();
+    let proposal = |(target, payload): &(Option<String>, Value)| {
+        let action = payload.get("action").and_then(Value::as_keyword).unwrap_or_default();
+        if let Some(target) = target
+            && !manifest.capabilities.allows(target, action)
+        {
+            return Err(format!("it has no capability {target}/{action}"));
+        }
+        let target = target.as_deref().map(KeywordName::new);
+        let explanation = Some(format!("skill {}", manifest.id).into());
+        Ok(Proposal { explanation, ..Proposal::new(target, payload.clone()) })
+    };
+    answer.actions.iter().map(proposal).collect()
 }
 
 /// The skill as the author of a draft.

@@ -39,20 +39,22 @@ pub(crate) fn read<'r>(
 
 /// The end of the one call of a round, as a skill sees it.
 fn outcome(round: &ThoughtRound) -> Value {
-    let word = |word: &str| ("outcome", Value::keyword(word));
-    let reason = |reason: &str| ("reason", Value::str(reason));
     match round.calls.first().map(|call| &call.end) {
-        Some(CallEnd::Deed(deed)) => match &deed.outcome {
-            Outcome::Done(value) => Value::plist([word("done"), ("value", value.clone())]),
-            Outcome::Denied(why) | Outcome::Failed(why) => {
-                Value::plist([word(deed.outcome.word()), reason(why)])
-            }
-            other => Value::plist([word(other.word())]),
-        },
-        Some(CallEnd::Rejected(rejection)) => {
-            Value::plist([word("denied"), reason(&rejection.reason)])
+        Some(CallEnd::Deed(deed)) => told(&deed.outcome),
+        Some(CallEnd::Rejected(rejection)) => told(&Outcome::Denied(rejection.reason.clone())),
+        Some(CallEnd::Said) => told(&Outcome::Done(Value::Nil)),
+        Some(CallEnd::Open) | None => told(&Outcome::UnknownOutcome),
+    }
+}
+
+/// An outcome, as a skill sees it.
+pub(crate) fn told(outcome: &Outcome) -> Value {
+    let word = ("outcome", Value::keyword(outcome.word()));
+    match outcome {
+        Outcome::Done(value) => Value::plist([word, ("value", value.clone())]),
+        Outcome::Denied(why) | Outcome::Failed(why) => {
+            Value::plist([word, ("reason", Value::str(&**why))])
         }
-        Some(CallEnd::Said) => Value::plist([word("done"), ("value", Value::Nil)]),
-        Some(CallEnd::Open) | None => Value::plist([word("unknown-outcome")]),
+        _ => Value::plist([word]),
     }
 }

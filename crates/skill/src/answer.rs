@@ -68,6 +68,46 @@ impl SkillAnswer {
     }
 }
 
+/// Word of `perceive` about a signal.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct SkillNotice {
+    /// Additions to the turn.
+    pub answer: SkillAnswer,
+    /// Whether a thinker should be asked, too.
+    pub thinks: bool,
+    /// Reason why the turn must not go on.
+    pub veto: Option<String>,
+}
+
+impl SkillNotice {
+    /// Reads a value: what an answer may be, `(:veto "reason")`, `(:think t)`, or a list of them.
+    ///
+    /// # Errors
+    /// A value of another shape, or one that is too large.
+    pub fn read(value: &Value) -> Result<Self, SkillFault> {
+        let mut notice = Self::default();
+        let own = |value: &Value| ["veto", "think"].iter().any(|key| value.get(key).is_some());
+        let elements = match value {
+            Value::List(elements) if value.pairs().is_none() => elements.to_vec(),
+            Value::Nil => Vec::new(),
+            other => vec![other.clone()],
+        };
+        let (words, said): (Vec<Value>, Vec<Value>) = elements.into_iter().partition(own);
+        for word in &words {
+            match word.get("veto").map(Value::as_str) {
+                Some(Some(reason)) => notice.veto = Some(reason.to_owned()),
+                Some(None) => {
+                    let reason = format!("{} is no veto: expected (:veto \"reason\")", shown(word));
+                    return Err(SkillFault::new(SkillFaultKind::Answer, reason));
+                }
+                None => notice.thinks |= word.get("think").is_some_and(|flag| !flag.is_nil()),
+            }
+        }
+        notice.answer = SkillAnswer::read(&Value::list(said))?;
+        Ok(notice)
+    }
+}
+
 /// Judgment of `decide` about a proposal.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SkillJudgment {
@@ -75,12 +115,14 @@ pub enum SkillJudgment {
     Pass,
     /// Not to be done, for this reason.
     Veto(String),
-    /// To be done with these values in the place of its own.
+    /// Not to be done without somebody's yes, for this reason.
+    Ask(String),
+    /// To be done with these values in the place of its own, which are larger.
     Narrow(Value),
 }
 
 impl SkillJudgment {
-    /// Reads a value: nil, `(:veto "reason")` or `(:narrow PAYLOAD)`.
+    /// Reads a value: nil, `(:veto "reason")`, `(:ask "reason")` or `(:narrow (KEY VALUE ..))`.
     ///
     /// # Errors
     /// A value of another shape. Who asked takes that for a veto.
@@ -91,12 +133,15 @@ impl SkillJudgment {
         if let Some(reason) = value.get("veto").and_then(Value::as_str) {
             return Ok(Self::Veto(reason.to_owned()));
         }
+        if let Some(reason) = value.get("ask").and_then(Value::as_str) {
+            return Ok(Self::Ask(reason.to_owned()));
+        }
         match value.get("narrow") {
             Some(payload) if payload.pairs().is_some() && !payload.is_nil() => {
                 Ok(Self::Narrow(payload.clone()))
             }
             _ => {
-                let expected = "expected nil, (:veto \"reason\") or (:narrow PAYLOAD)";
+                let expected = "expected nil, (:veto \"reason\"), (:ask \"reason\") or (:narrow (KEY VALUE ..))";
                 let reason = format!("{} is no judgment: {expected}", shown(value));
                 Err(SkillFault::new(SkillFaultKind::Answer, reason))
             }

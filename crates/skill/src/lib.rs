@@ -38,11 +38,11 @@ mod template;
 
 mod shipped;
 
-pub use answer::{SkillAnswer, SkillJudgment};
+pub use answer::{SkillAnswer, SkillJudgment, SkillNotice};
 pub use dependency::{DependencyFault, dependency_order};
 pub use fault::{FaultPlace, SkillFault, SkillFaultKind};
 pub use manifest::{
-    Capability, CapabilitySet, InvalidSkillId, SkillId, SkillManifest, SkillTrigger,
+    Capability, CapabilitySet, InvalidSkillId, SkillId, SkillManifest, SkillStimulus, SkillTrigger,
 };
 pub use part::{ActionPart, ArgumentPart, ArgumentType, PartKind, SkillPart};
 pub use request::SkillRequest;

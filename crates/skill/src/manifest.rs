@@ -10,6 +10,9 @@ use thiserror::Error;
 /// Bytes of a skill's id.
 const MAX_ID_BYTES: usize = 64;
 
+/// Name of the capability that a guard needs, as a target and an action.
+const GUARD: (&str, &str) = ("guard", "decide");
+
 /// Bytes of the compiled form of one pattern.
 const MAX_PATTERN_BYTES: usize = 1 << 18;
 
@@ -59,6 +62,31 @@ pub enum SkillTrigger {
     Pattern(Regex),
     /// A request of this `plugin_id`.
     Plugin(String),
+    /// A request that goes on with the procedure of this `sop_id`.
+    Procedure(String),
+    /// A signal with this tag, or a prompt with `#tag` in it.
+    Tag(String),
+    /// A time of this schedule.
+    Schedule(String),
+    /// A proposal of this kind of action, for `decide`.
+    Action(Capability),
+}
+
+/// Signal, as triggers look at it.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SkillStimulus<'s> {
+    /// Name of its sensor.
+    pub sensor: &'s str,
+    /// Text of a prompt.
+    pub text: Option<&'s str>,
+    /// `plugin_id` of a request.
+    pub plugin: &'s str,
+    /// `sop_id` of a request.
+    pub procedure: &'s str,
+    /// Tags, in small letters.
+    pub tags: &'s [String],
+    /// Schedule whose time has come.
+    pub schedule: &'s str,
 }
 
 impl SkillTrigger {
@@ -78,12 +106,21 @@ impl SkillTrigger {
     }
 
     /// Whether a signal wakes it.
-    pub fn fits(&self, sensor: &str, text: Option<&str>, plugin: &str) -> bool {
+    pub fn fits(&self, stimulus: &SkillStimulus<'_>) -> bool {
         match self {
-            Self::Sensor(name) => name == sensor,
-            Self::Pattern(pattern) => text.is_some_and(|text| pattern.is_match(text)),
-            Self::Plugin(id) => id == plugin,
+            Self::Sensor(name) => name == stimulus.sensor,
+            Self::Pattern(pattern) => stimulus.text.is_some_and(|text| pattern.is_match(text)),
+            Self::Plugin(id) => id == stimulus.plugin,
+            Self::Procedure(id) => id == stimulus.procedure,
+            Self::Tag(tag) => stimulus.tags.contains(tag),
+            Self::Schedule(schedule) => schedule == stimulus.schedule,
+            Self::Action(_) => false,
         }
+    }
+
+    /// Whether a proposal of this action is what it is about.
+    pub fn fits_action(&self, target: &str, action: &str) -> bool {
+        matches!(self, Self::Action(kind) if kind.covers(target, Some(action)))
     }
 }
 
@@ -99,6 +136,10 @@ impl fmt::Display for SkillTrigger {
             Self::Sensor(name) => write!(f, "sensor {name}"),
             Self::Pattern(pattern) => write!(f, "pattern {pattern}"),
             Self::Plugin(id) => write!(f, "plugin {id}"),
+            Self::Procedure(id) => write!(f, "procedure {id}"),
+            Self::Tag(tag) => write!(f, "tag {tag}"),
+            Self::Schedule(schedule) => write!(f, "schedule {schedule}"),
+            Self::Action(action) => write!(f, "action {action}"),
         }
     }
 }
@@ -161,12 +202,24 @@ impl CapabilitySet {
         self.0.iter()
     }
 
+    /// Whether it lets a skill be a guard.
+    pub fn allows_guard(&self) -> bool {
+        self.allows(GUARD.0, GUARD.1)
+    }
+
     /// Those that go beyond `before`.
     pub fn wider_than(&self, before: &Self) -> Vec<Capability> {
         let is_new = |capability: &&Capability| {
             !before.0.iter().any(|old| old.covers(&capability.target, capability.action.as_deref()))
         };
         self.0.iter().filter(is_new).cloned().collect()
+    }
+}
+
+impl Capability {
+    /// The capability that a guard needs.
+    pub(crate) fn guard() -> Self {
+        Self { target: GUARD.0.to_owned(), action: Some(GUARD.1.to_owned()) }
     }
 }
 
@@ -187,6 +240,8 @@ pub struct SkillManifest {
     pub priority: i64,
     /// Reasons to wake it.
     pub triggers: Vec<SkillTrigger>,
+    /// `:GUARD:`: whether nothing goes on without the word of its `decide`.
+    pub is_guard: bool,
     /// `#+DEPENDS_ON:`.
     pub depends_on: Vec<SkillId>,
     /// `:CAPABILITIES:`.

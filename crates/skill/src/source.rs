@@ -83,6 +83,7 @@ impl FileReader<'_, '_> {
             title: self.title(),
             priority: 0,
             triggers: Vec::new(),
+            is_guard: false,
             depends_on: self.depends_on()?,
             capabilities: CapabilitySet::default(),
         };
@@ -118,11 +119,43 @@ impl FileReader<'_, '_> {
                 let name = |word: &str| word.trim_start_matches(':').to_ascii_lowercase();
                 to.triggers.extend(words.map(|word| SkillTrigger::Sensor(name(word))));
             }
-            "TRIGGER_PLUGIN" => {
+            "TRIGGER_PLUGIN" | "PLUGIN_ID" => {
                 to.triggers.extend(words.map(|word| SkillTrigger::Plugin(word.to_owned())));
             }
+            "TRIGGER_SOP" | "SOP_ID" => {
+                to.triggers.extend(words.map(|word| SkillTrigger::Procedure(word.to_owned())));
+            }
+            "TRIGGER_TAG" => {
+                let tags = value.split(|c: char| c.is_whitespace() || c == ':');
+                let tags = tags.map(|tag| tag.trim_start_matches('#').to_lowercase());
+                to.triggers.extend(tags.filter(|tag| !tag.is_empty()).map(SkillTrigger::Tag));
+            }
+            "TRIGGER_SCHEDULE" => {
+                let schedule = words.collect::<Vec<_>>().join(" ");
+                if schedule.is_empty() {
+                    return Err(fault("expected a schedule, such as `0 8 * * 1-5`".to_owned()));
+                }
+                to.triggers.push(SkillTrigger::Schedule(schedule));
+            }
+            "TRIGGER_ACTION" => {
+                for word in words {
+                    let action = Capability::parse(word).ok_or_else(|| {
+                        fault(format!("`{word}` is no kind of action, expected TARGET/ACTION"))
+                    })?;
+                    to.triggers.push(SkillTrigger::Action(action));
+                }
+            }
+            "GUARD" => match value.trim().to_ascii_lowercase().as_str() {
+                "t" | "yes" => {
+                    to.is_guard = true;
+                    to.capabilities.insert(Capability::guard());
+                }
+                "nil" | "no" => {}
+                _ => return Err(fault(format!("`{value}`, expected `t` or `nil`"))),
+            },
             other if other.starts_with("TRIGGER") || other.starts_with("CAPABILIT") => {
-                let known = "CAPABILITIES, TRIGGER_PATTERN, TRIGGER_PLUGIN, TRIGGER_SENSOR";
+                let known = "CAPABILITIES, TRIGGER_ACTION, TRIGGER_PATTERN, TRIGGER_PLUGIN, \
+                             TRIGGER_SCHEDULE, TRIGGER_SENSOR, TRIGGER_SOP, TRIGGER_TAG";
                 return Err(fault(format!("`{other}` is unknown, expected one of {known}")));
             }
             _ => {}

@@ -3,7 +3,7 @@
 
 use std::os::unix::fs::PermissionsExt as _;
 
-use bridle_test_support::model_server::ModelServer;
+use bridle_test_support::chat_model_server::ChatModelServer;
 use serde_json::Value;
 
 use crate::harness::{Done, Home};
@@ -25,7 +25,7 @@ fn lines(done: &Done) -> Vec<Value> {
     done.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-fn add(home: &Home, server: &ModelServer, more: &[&str]) -> Done {
+fn add(home: &Home, server: &ChatModelServer, more: &[&str]) -> Done {
     let address = server.address();
     home.run(&[&["model", "add", &address, "--name", "box"], more].concat())
 }
@@ -44,7 +44,7 @@ fn eventually(what: &str, is_so: impl Fn() -> bool) {
 #[test]
 fn a_provider_is_added_behind_everything_else_and_answers() {
     let home = home();
-    let server = ModelServer::start(&["qwen3:8b"]);
+    let server = ChatModelServer::start(&["qwen3:8b"]);
     let mine = "#+title: Mine\n\n* Notes on models\nkeep  these   blanks \n";
     home.write("org/models.org", mine);
     let added = add(&home, &server, &[]);
@@ -72,7 +72,7 @@ fn a_provider_is_added_behind_everything_else_and_answers() {
 #[test]
 fn models_are_those_that_the_server_has() {
     let home = home();
-    let server = ModelServer::start(&["small", "large", "a/b:c"]);
+    let server = ChatModelServer::start(&["small", "large", "a/b:c"]);
     let many = add(&home, &server, &[]);
     assert!(many.code == 2 && many.stderr.contains("small, large, a/b:c"), "{many:?}");
     let unknown = add(&home, &server, &["--model", "smal"]);
@@ -111,7 +111,7 @@ fn a_server_that_does_not_answer_is_told_with_what_to_do() {
     assert!(unknown.code == 2 && unknown.stderr.contains("ollama, llamacpp"), "{unknown:?}");
     let no_key = home.run(&["model", "add", "openai"]);
     assert!(no_key.code == 66 && no_key.stderr.contains("--key -"), "{no_key:?}");
-    let server = ModelServer::start(&["m"]);
+    let server = ChatModelServer::start(&["m"]);
     server.set(|script| script.key = Some("s3cr3t-key".to_owned()));
     let refused = add(&home, &server, &[]);
     assert!(refused.code == 1 && refused.stderr.contains("key"), "{refused:?}");
@@ -128,7 +128,7 @@ fn a_server_that_does_not_answer_is_told_with_what_to_do() {
 fn a_key_is_named_and_sent_and_never_written() {
     const KEY: &str = "s3cr3t-key-of-a-test";
     let home = home();
-    let server = ModelServer::start(&["m"]);
+    let server = ChatModelServer::start(&["m"]);
     server.set(|script| script.key = Some(KEY.to_owned()));
     let key = home.write("key", format!("{KEY}\n"));
     std::fs::set_permissions(&key, std::fs::Permissions::from_mode(0o600)).unwrap();
@@ -151,7 +151,7 @@ fn a_key_is_named_and_sent_and_never_written() {
 #[test]
 fn a_changed_address_waits_for_a_yes_that_shows_it() {
     let home = home();
-    let (server, other) = (ModelServer::start(&["m"]), ModelServer::start(&["m"]));
+    let (server, other) = (ChatModelServer::start(&["m"]), ChatModelServer::start(&["m"]));
     assert_eq!(add(&home, &server, &[]).code, 0);
     home.write("org/models.org", file(&home).replace(&server.address(), &other.address()));
     let listed = home.run(&["model", "list"]);
@@ -183,7 +183,7 @@ fn a_changed_address_waits_for_a_yes_that_shows_it() {
 #[test]
 fn a_fault_names_its_line_and_keeps_the_provider() {
     let home = home();
-    let server = ModelServer::start(&["m"]);
+    let server = ChatModelServer::start(&["m"]);
     assert_eq!(add(&home, &server, &[]).code, 0);
     let daemon = home.up(&[]);
     eventually("the daemon asks the model", || home.run(&["model", "test"]).code == 0);
@@ -205,7 +205,7 @@ fn a_fault_names_its_line_and_keeps_the_provider() {
 #[test]
 fn the_daemon_asks_providers_for_its_owner_and_counts_what_thoughts_cost() {
     let home = home();
-    let server = ModelServer::start(&["m", "n"]);
+    let server = ChatModelServer::start(&["m", "n"]);
     assert_eq!(add(&home, &server, &["--model", "m"]).code, 0);
     let priced = file(&home).replace(":PRICE:    free\n", ":PRICE_INPUT: 2\n:PRICE_OUTPUT: 10\n");
     home.write("org/models.org", priced);

@@ -6,6 +6,7 @@ pub(in crate::engine) mod action_catalog;
 pub(in crate::engine) mod effects;
 pub(in crate::engine) mod engine_files;
 pub(in crate::engine) mod guard;
+mod mail;
 pub(in crate::engine) mod memex_service;
 pub(in crate::engine) mod models;
 pub(in crate::engine) mod principal_usage;
@@ -14,6 +15,8 @@ pub(in crate::engine) mod record_writer;
 pub(in crate::engine) mod refusals;
 pub(in crate::engine) mod schedules;
 pub(in crate::engine) mod secret_mask;
+pub(in crate::engine) mod skill_requests;
+pub(in crate::engine) mod skill_schedules;
 pub(in crate::engine) mod skills;
 pub(in crate::engine) mod spending;
 pub(in crate::engine) mod time_zones;
@@ -35,6 +38,7 @@ use bridle_host::Host;
 use bridle_jail::SecretStore;
 use bridle_memex::MemoryStore;
 use bridle_record::{AppendNumbers, RecordAppend};
+use bridle_skill_host::SkillRegistry;
 
 use crate::config::SettingFact;
 use crate::engine::home::action_catalog::ActionCatalog;
@@ -76,6 +80,8 @@ pub(crate) struct Home {
     pub(crate) overlays: Arc<UnsavedBuffers>,
     /// Secrets by name and host, for whoever sends a request; masked in everything that is recorded or shown.
     pub(crate) secrets: Arc<SecretStore>,
+    /// Skills of the owner.
+    pub(in crate::engine) skills: Arc<SkillRegistry>,
     /// Settings as they were given.
     pub(in crate::engine) settings: Arc<[SettingFact]>,
 }

@@ -63,6 +63,11 @@ pub(in crate::engine) struct SessionHandle {
 }
 
 impl Hub {
+    /// Whether a skill is for the procedure of this name.
+    pub(crate) fn knows_procedure(&self, id: &str) -> bool {
+        self.home.skills.table().knows_procedure(id)
+    }
+
     /// Returns the counters of the engine.
     pub(crate) fn metrics(&self) -> &EngineMetrics {
         &self.metrics

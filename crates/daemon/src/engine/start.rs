@@ -29,7 +29,9 @@ use crate::engine::home::readers::ReaderPool;
 use crate::engine::home::record_writer::RecordWriter;
 use crate::engine::home::refusals::RefusalCounter;
 use crate::engine::home::schedules::ScheduleList;
-use crate::engine::home::skills;
+use crate::engine::home::skill_requests::SessionProposer;
+use crate::engine::home::skill_schedules::SkillSchedules;
+use crate::engine::home::skills::{self, HostedSkills};
 use crate::engine::home::spending::RecordBudgetUse;
 use crate::engine::home::unsaved_buffers::UnsavedBuffers;
 use crate::engine::hub::Hub;
@@ -145,8 +147,15 @@ pub(in crate::engine) async fn start_with(
         spending,
         overlays,
         secrets: config.secret_store(),
+        skills: Arc::clone(&skills),
         settings: Arc::clone(&config.settings),
     };
+    let skills = HostedSkills {
+        registry: skills,
+        host: Arc::clone(&home.host),
+        proposer: Arc::new(SessionProposer(Arc::clone(&facts))),
+    };
+    skills.publish();
     let hub = Arc::new(Hub {
         limits,
         started: Instant::now(),
@@ -162,7 +171,8 @@ pub(in crate::engine) async fn start_with(
     policy_install::record_first_policies(&hub, DAEMON_PRINCIPAL).await;
     take_up(&hub, &waiting);
     hub.running.tasks.spawn(keep_time(Arc::clone(&hub), config.heartbeat));
-    hub.running.tasks.spawn(skills::watch(skills, hub.running.quit.clone()));
+    let schedules = SkillSchedules::new(Arc::clone(&hub));
+    hub.running.tasks.spawn(skills.watch(schedules, hub.running.quit.clone()));
     Ok(hub)
 }
 

@@ -19,6 +19,7 @@ mod requests;
 mod rig;
 mod rollback;
 mod schedules;
+mod skills;
 mod spending;
 mod stops;
 mod stream;

@@ -153,7 +153,7 @@ fn admit(
     request: ExchangeRequest,
 ) -> Result<AdmittedRequest, Box<ErrorObject>> {
     let ExchangeRequest { who, received, .. } = &request;
-    check_context(received)?;
+    check_context(http, received)?;
     let context = received.message.context();
     let mut step = match context.is_some_and(|context| context.continuation.is_some()) {
         true => {
@@ -175,10 +175,11 @@ fn admit(
     Ok(AdmittedRequest { request, key, step })
 }
 
-/// Refuses a named procedure: this engine knows none and could only ignore it.
-fn check_context(received: &ReceivedRequest) -> Result<(), Box<ErrorObject>> {
+/// Refuses a named procedure that no skill is for: this engine could only ignore it.
+fn check_context(http: &HttpService, received: &ReceivedRequest) -> Result<(), Box<ErrorObject>> {
     let Some(context) = received.message.context() else { return Ok(()) };
-    if context.task_hint.as_ref().is_some_and(|task| task.sop_id.is_some()) {
+    let procedure = context.task_hint.as_ref().and_then(|task| task.sop_id.as_ref());
+    if procedure.is_some_and(|id| !http.shared.hub.knows_procedure(id.as_str())) {
         let error = ErrorObject::of(OpenHarnessCode::InvalidRequest)
             .with_message("this engine knows no procedure of that name")
             .with_detail("field", "context.task_hint.sop_id");

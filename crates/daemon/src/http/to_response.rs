@@ -18,6 +18,7 @@ use bridle_wire::openharness::{
 
 use super::approval::RecordedQuestion;
 use super::continuation;
+use super::directive;
 use super::run::FinishedRun;
 use super::shell_description::ShellDescription;
 use super::token_sealer::TokenSealer;
@@ -96,7 +97,7 @@ fn answer(ran: &FinishedRun, reader: ResponseReader<'_>) -> ResponseMessage {
 
 /// The answer that nearly all are, made without a copy of what was said: a text and nothing else.
 fn told(ran: &FinishedRun, said: Node<'_>, reader: ResponseReader<'_>) -> Option<ResponseMessage> {
-    if !said.get("status")?.is_keyword("success") {
+    if !said.get("status")?.is_keyword("success") || said.get("directives").is_some() {
         return None;
     }
     let shown = render(&said.get("text")?.as_str()?, reader.about);
@@ -161,7 +162,9 @@ fn success(ran: &FinishedRun, payload: &Value, reader: ResponseReader<'_>) -> Re
     let text = text.or_else(|| (ran.is_step && !is_pending).then(|| done(payload).into()));
     let mut directives: Vec<Directive> =
         text.iter().map(|text| render(text, reader.about)).collect();
+    directives.extend(directive::all(payload, &reader));
     let mut asked = Vec::new();
+    let shown = directives.len();
     let askable = reader.asks.map(|asks| (asks, RecordedQuestion::all(payload)));
     let askable = askable.filter(|(asks, all)| {
         is_pending && !all.is_empty() && all.iter().all(|question| question.is_for(asks.who))
@@ -182,7 +185,7 @@ fn success(ran: &FinishedRun, payload: &Value, reader: ResponseReader<'_>) -> Re
         );
     }
     if is_pending && continuation.is_none() {
-        directives.truncate(text.iter().count());
+        directives.truncate(shown);
         asked.clear();
         let waits = payload.get("message").and_then(Value::as_str);
         directives.extend(waits.map(|waits| render(waits, reader.about)));

@@ -96,7 +96,8 @@ fn beside(
 fn hint(task: &TaskHint) -> Value {
     let plugin = task.plugin_id.as_ref().map(|id| ("plugin", Value::str(id.as_str())));
     let key = task.business_key.as_ref().map(|key| ("business-key", Value::str(key.as_str())));
-    Value::plist(plugin.into_iter().chain(key))
+    let procedure = task.sop_id.as_ref().map(|id| ("sop", Value::str(id.as_str())));
+    Value::plist(plugin.into_iter().chain(procedure).chain(key))
 }
 
 /// As much of a state as its tier lets through: of a public one all, of a restricted one the

@@ -52,12 +52,13 @@ pub(super) fn failure(code: RefusalCode, message: &str, retryable: bool) -> Plis
 pub(super) fn with_parts(plist: PlistBuilder, turn: &RunningTurn) -> PlistBuilder {
     plist
         .put_some("text", (!turn.said.is_empty()).then(|| text(turn)))
+        .put_list("directives", turn.directives.iter().map(|one| Value::clone(one)))
         .put_list("acts", turn.results.iter().map(|deed| deed.summary()))
 }
 
 /// The answer to an event: what was said, or why nothing was.
 pub(super) fn to_event(turn: &RunningTurn) -> (TurnEnd, Option<Value>) {
-    if !turn.said.is_empty() {
+    if !turn.said.is_empty() || !turn.directives.is_empty() {
         let plist = PlistBuilder::new()
             .put("status", Value::keyword("success"))
             .put("action", Value::keyword("message"));

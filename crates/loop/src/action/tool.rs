@@ -1,13 +1,16 @@
 //! Calls of tools: an actuator of the daemon that speaks for servers takes them.
 //!
 //! What a tool says about itself counts for nothing here: a call is dangerous until a policy of the user's
-//! names its server and its tool.
+//! names its server and its tool. A tool of a skill runs where it can only ask, and what it asks for is judged.
 
 use bridle_sexp::Value;
 
 use super::InvalidAction;
 use super::argument::{present, text};
 use crate::action_spec::ToolName;
+
+/// Actuator of the tools of skills.
+pub const SKILL: &str = "skill";
 
 /// Name of the action.
 pub const TOOL: &str = "tool";
@@ -22,6 +25,8 @@ pub struct ToolCall {
     pub name: ToolName,
     /// Arguments, as the tool's own description wants them.
     pub arguments: Value,
+    /// Whether it can do nothing but ask: a tool of a skill, each of whose requests is judged.
+    pub only_asks: bool,
 }
 
 impl ToolCall {
@@ -39,6 +44,6 @@ impl ToolCall {
             None | Some(Value::Nil) => Value::Nil,
             Some(_) => present(payload, TOOL, "arguments")?.clone(),
         };
-        Ok(Self { name, arguments })
+        Ok(Self { name, arguments, only_asks: false })
     }
 }

@@ -11,7 +11,7 @@ use crate::event::Proposal;
 use crate::ids::{EffectId, KeywordName};
 use crate::plist_codec::{
     FieldSink, PlistBuilder, UnreadableValue, element_name, flag, list, name, optional_name,
-    optional_number, optional_text, text,
+    optional_number, optional_text, required, text,
 };
 
 impl ConsultantRef {
@@ -47,6 +47,9 @@ impl ConsultFinding {
         match &self.objection {
             ConsultObjection::Veto => fields.put_word("objection", "veto"),
             ConsultObjection::Ask => fields.put_word("objection", "ask"),
+            ConsultObjection::Narrow(bounds) => {
+                fields.put_word("objection", "narrow").put_value("bounds", bounds)
+            }
             ConsultObjection::Withhold(target) => {
                 fields.put_word("objection", "withhold").put_word("target", target.as_str())
             }
@@ -66,8 +69,12 @@ impl ConsultFinding {
             objection: match name(value, "objection")?.as_str() {
                 "veto" => ConsultObjection::Veto,
                 "ask" => ConsultObjection::Ask,
+                "narrow" => ConsultObjection::Narrow(required(value, "bounds")?.clone().into()),
                 "withhold" => ConsultObjection::Withhold(name(value, "target")?),
-                _ => return Err(UnreadableValue::new("objection", "`veto`, `ask` or `withhold`")),
+                _ => {
+                    let known = "`veto`, `ask`, `narrow` or `withhold`";
+                    return Err(UnreadableValue::new("objection", known));
+                }
             },
             reason: text(value, "reason")?,
         })

@@ -413,6 +413,7 @@ impl RunningTurn {
         .put_number("allowed", self.allowed)
         .put_list("pending", self.pending.iter().map(|id| number_value(id.0)))
         .put_list("said", self.said.iter().map(|part| Value::from(&**part)))
+        .put_list("directives", self.directives.iter().map(|one| Value::clone(one)))
         .put_list("rejected", self.rejected.iter().map(|rejection| rejection.to_value()))
         .put_list("results", self.results.iter().map(|deed| deed.to_value()))
         .put_list("rounds", self.rounds.iter().map(|round| round.to_value()))
@@ -454,6 +455,7 @@ impl RunningTurn {
             allowed: small_number(value, "allowed")?,
             pending: list(value, "pending", |id| element_number(id).map(EffectId))?,
             said: list(value, "said", element_text)?,
+            directives: list(value, "directives", |one| Ok(Arc::new(one.clone())))?,
             rejected: list(value, "rejected", ProposalRejection::from_value)?,
             results: list(value, "results", Deed::from_value)?,
             rounds: list(value, "rounds", ThoughtRound::from_value)?,

@@ -1,6 +1,6 @@
 //! Ids, triggers, and what is wider than what.
 
-use super::{Capability, CapabilitySet, SkillId, SkillTrigger};
+use super::{Capability, CapabilitySet, SkillId, SkillStimulus, SkillTrigger};
 
 fn set(names: &[&str]) -> CapabilitySet {
     let mut set = CapabilitySet::default();
@@ -40,11 +40,24 @@ fn wider_is_what_the_old_set_does_not_cover() {
 
 #[test]
 fn triggers_look_at_sensor_text_and_ids() {
+    let none = SkillStimulus::default();
     let pattern = SkillTrigger::pattern("^water").unwrap();
-    assert!(pattern.fits("user-prompt", Some("Water it"), ""));
-    assert!(!pattern.fits("user-prompt", None, ""));
-    assert!(SkillTrigger::Sensor("heartbeat".into()).fits("heartbeat", None, ""));
-    assert!(SkillTrigger::Plugin("a".into()).fits("x", None, "a"));
+    assert!(pattern.fits(&SkillStimulus { text: Some("Water it"), ..none }));
+    assert!(!pattern.fits(&none));
+    let heartbeat = SkillTrigger::Sensor("heartbeat".into());
+    assert!(heartbeat.fits(&SkillStimulus { sensor: "heartbeat", ..none }));
+    assert!(SkillTrigger::Plugin("a".into()).fits(&SkillStimulus { plugin: "a", ..none }));
+    assert!(SkillTrigger::Procedure("a".into()).fits(&SkillStimulus { procedure: "a", ..none }));
+    let tags = ["garden".to_owned()];
+    assert!(SkillTrigger::Tag("garden".into()).fits(&SkillStimulus { tags: &tags, ..none }));
+    let schedule = SkillTrigger::Schedule("0 8 * * *".into());
+    assert!(schedule.fits(&SkillStimulus { schedule: "0 8 * * *", ..none }));
+    for trigger in [heartbeat, SkillTrigger::Plugin("a".into()), schedule] {
+        assert!(!trigger.fits(&none), "{trigger}");
+    }
+    let action = SkillTrigger::Action(Capability::parse("exec/*").unwrap());
+    assert!(action.fits_action("exec", "exec") && !action.fits_action("file", "read"));
+    assert!(!action.fits(&none));
     assert!(SkillTrigger::pattern("(").unwrap_err().contains("no pattern"));
     assert!(SkillTrigger::pattern("a{1000}{1000}{1000}").is_err());
 }

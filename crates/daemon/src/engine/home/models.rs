@@ -12,8 +12,8 @@ use bridle_jail::SecretStore;
 use bridle_loop::{SessionAccess, SignalContext};
 use bridle_memex::{MemexAsker, MemexQuestion, PrivateAccess};
 use bridle_model_host::{
-    MemoryRecall, ModelPrices, ModelThinker, ModelThinkerSetup, PriceCatalog, ProviderApprovals,
-    ProviderRegistry, RecallQuestion, RecallReach,
+    MemoryRecall, ModelCompleter, ModelPrices, ModelThinker, ModelThinkerSetup, PriceCatalog,
+    ProviderApprovals, ProviderRegistry, RecallQuestion, RecallReach,
 };
 use bridle_sexp::Value;
 use tokio_util::sync::CancellationToken;
@@ -58,13 +58,21 @@ impl HomeModels {
         // Whoever knows no program of its own has no child to ask.
         let program = config.effects.helper.as_ref().map(|helper| helper.path().to_owned());
         let catalog = program.map_or(PriceCatalog::Absent, PriceCatalog::Program);
-        Self {
+        let models = Self {
             registry,
             prices: Arc::new(ModelPrices::new(catalog)),
             exchanger: ModelExchanger::new(KeyReader::new(secrets)),
             recall,
             project: config.effects.project.clone(),
-        }
+        };
+        facts.introduce_completer(models.completer());
+        models
+    }
+
+    /// The giver of completions.
+    fn completer(&self) -> ModelCompleter {
+        let recall = Arc::clone(&self.recall) as _;
+        ModelCompleter::new(Arc::clone(&self.registry), self.exchanger.clone(), recall)
     }
 
     /// Puts the models before a thinker.

@@ -1,19 +1,26 @@
-//! The skills of a home: the folder `skills` of the memory, looked at again and again.
+//! The skills of a home: the folder `skills` of the memory, looked at again and again, and what of them the host offers.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bridle_skill_host::{SkillRegistry, SkillStorage};
+use bridle_host::{ActuatorConflict, Host};
+use bridle_skill_host::{
+    SkillProposer, SkillRegistry, SkillStorage, skill_actuators, skill_consultants,
+};
 use tokio_util::sync::CancellationToken;
 
 use crate::config::DaemonConfig;
+use crate::engine::home::skill_schedules::SkillSchedules;
 
 /// Folder of skills in the folder of the memory.
 pub(in crate::engine) const SKILL_FOLDER: &str = "skills";
 
 /// Time between two looks at the folder.
 const SKILL_FOLDER_INTERVAL: Duration = Duration::from_millis(500);
+
+/// Group of the actuators of skills.
+const SKILLS: &str = "skills";
 
 /// The registry, with what is in the folder at the start.
 pub(in crate::engine) async fn open(config: &DaemonConfig) -> Arc<SkillRegistry> {
@@ -23,27 +30,67 @@ pub(in crate::engine) async fn open(config: &DaemonConfig) -> Arc<SkillRegistry>
     registry
 }
 
-/// Takes up what changes in the folder, until the daemon stops.
-pub(in crate::engine) async fn watch(registry: Arc<SkillRegistry>, quit: CancellationToken) {
-    if !registry.has_folder() {
-        return;
+/// Skills as the host of a daemon offers them.
+pub(in crate::engine) struct HostedSkills {
+    pub(in crate::engine) registry: Arc<SkillRegistry>,
+    pub(in crate::engine) host: Arc<Host>,
+    pub(in crate::engine) proposer: Arc<dyn SkillProposer>,
+}
+
+impl HostedSkills {
+    /// Offers what serves now: its consultants, its tools and its actuators.
+    pub(in crate::engine) fn publish(&self) {
+        self.host.swap_consultants(skill_consultants(&self.registry));
+        let mut actuators = skill_actuators(&self.registry, &self.proposer);
+        loop {
+            let Err(conflict) = self.host.replace_actuators(SKILLS, actuators.clone()) else {
+                return;
+            };
+            let (ActuatorConflict::Taken(name) | ActuatorConflict::TooLarge(name)) = &conflict;
+            tracing::warn!(%conflict, "an actuator of a skill is left out");
+            let before = actuators.len();
+            actuators.retain(|(known, _)| known != name);
+            if actuators.len() == before {
+                return;
+            }
+        }
     }
-    let mut told = BTreeSet::new();
-    loop {
-        tokio::select! {
-            () = quit.cancelled() => return,
-            () = tokio::time::sleep(SKILL_FOLDER_INTERVAL) => refresh(&registry, &mut told).await,
+
+    /// Takes up what changes in the folder, and wakes skills by their schedules, until the daemon stops.
+    pub(in crate::engine) async fn watch(
+        self,
+        mut schedules: SkillSchedules,
+        quit: CancellationToken,
+    ) {
+        let mut told = BTreeSet::new();
+        let mut guards = self.registry.storage().guards();
+        loop {
+            tokio::select! {
+                () = quit.cancelled() => return,
+                () = tokio::time::sleep(SKILL_FOLDER_INTERVAL) => {}
+            }
+            // A daemon that begins without a memory may get one.
+            if !self.registry.has_folder() {
+                continue;
+            }
+            let is_changed = refresh(&self.registry, &mut told).await;
+            let now = self.registry.storage().guards();
+            if is_changed || now != guards {
+                guards = now;
+                self.publish();
+            }
+            schedules.send_due(&self.registry.table()).await;
         }
     }
 }
 
-/// Looks at the folder, and says once what is wrong with a file.
-async fn refresh(registry: &Arc<SkillRegistry>, told: &mut BTreeSet<String>) {
+/// Looks at the folder, and says once what is wrong with a file; whether something changed.
+async fn refresh(registry: &Arc<SkillRegistry>, told: &mut BTreeSet<String>) -> bool {
     let reading = Arc::clone(registry);
-    if tokio::task::spawn_blocking(move || reading.refresh()).await.is_err() {
+    let Ok(is_changed) = tokio::task::spawn_blocking(move || reading.refresh()).await else {
         tracing::error!("the folder of skills could not be read");
-        return;
-    }
+        return false;
+    };
     let table = registry.table();
     let wrong: BTreeSet<String> =
         table.problems().iter().map(|problem| problem.reason.clone()).collect();
@@ -51,4 +98,5 @@ async fn refresh(registry: &Arc<SkillRegistry>, told: &mut BTreeSet<String>) {
         tracing::warn!(%reason, "a skill does not serve as it is in its file");
     }
     *told = wrong;
+    is_changed
 }

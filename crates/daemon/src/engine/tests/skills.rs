@@ -1,0 +1,209 @@
+//! Skills in a running daemon: consulted, called as tools and actuators, woken by the time.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use bridle_record::{RecordFilter, RecordNumber, RecordReader};
+use bridle_sexp::Value;
+
+use super::rig::{Rig, Shell};
+use crate::engine::StreamEventKind;
+
+/// A thinker that calls tools.
+const SCRIPT: &str = r#"
+(rule :when "count *" :propose ((:target :skill :action :tool :server "garden" :tool "litres"
+  :arguments (:beds 3 :how "wet") :call "c1")))
+(rule :when "note *" :propose ((:target :skill :action :tool :server "garden" :tool "note"
+  :arguments (:text "$1") :call "c1")))
+(rule :when "water *" :propose ((:target :hose :action :water :bed "$1" :call "c1")))
+(rule :when "log *" :propose ((:target :log :action :log :text "$1" :call "c1")))
+(rule :result (:outcome :done) :text "done")
+(rule :result (:outcome :failed) :text "failed")
+(default :say "quick")
+"#;
+
+const GARDEN: &str = r#":PROPERTIES:
+:ID: garden
+:CAPABILITIES: log/log system/forget
+:TRIGGER_PATTERN: garden
+:TRIGGER_SCHEDULE: every 1s
+:END:
+#+begin_src lisp
+(defskill garden
+  (perceive (signal)
+    (if (search "storm" (getf signal :text)) '(:veto "There is a storm.") "Seen."))
+  (think (context)
+    (if (getf (getf context :signal) :schedule)
+        (progn (bridle:act :log :action :log :text "by the clock") nil)
+        (list "Thought." (list :target :log :action :log :text (getf context :text)))))
+  (decide (proposal context)
+    (if (search "forbidden" (or (getf proposal :text) "")) '(:veto "Not in my garden."))))
+(deftool litres ((beds integer) (how keyword :choices (:wet :dry))) "Litres of water."
+  (* beds (if (eq how :wet) 10 20)))
+(deftool note ((text string)) "Notes something."
+  (list (getf (bridle:act :log :action :log :text text) :outcome)
+        (getf (bridle:act :system :action :forget :session "none") :outcome)
+        (getf (bridle:act :exec :action :exec :argv '("ls")) :outcome)))
+(defactuator hose (action context) "Waters beds." (:actions (water (bed string)))
+  (bridle:save-state (getf action :bed))
+  (format nil "watered ~a in ~a" (getf action :bed) (getf context :session)))
+#+end_src
+"#;
+
+const WARDEN: &str = r#":PROPERTIES:
+:ID: warden
+:GUARD: t
+:END:
+#+begin_src lisp
+(defskill warden
+  (decide (proposal context)
+    (let ((text (or (getf proposal :text) "")))
+      (cond ((search "secret" text) '(:veto "It is secret."))
+            ((search "odd" text) '(:ask "It is odd."))
+            ((search "broken" text) (error "broken"))))))
+#+end_src
+"#;
+
+struct Garden {
+    folder: tempfile::TempDir,
+    rig: Rig,
+}
+
+impl Garden {
+    async fn with(skills: &[(&str, &str)], enabled: &[(&str, &str)]) -> Self {
+        let folder = tempfile::TempDir::new().expect("a folder");
+        std::fs::create_dir(folder.path().join("skills")).expect("ours");
+        for (name, text) in skills {
+            std::fs::write(folder.path().join("skills").join(name), text).expect("ours");
+        }
+        let at: PathBuf = folder.path().to_owned();
+        let rig = Rig::scripted_with(SCRIPT, move |config| {
+            enable(&config.state, enabled);
+            config.memex = Some(at);
+        });
+        Self { rig: rig.await, folder }
+    }
+
+    fn records(&self, kind: &str) -> Vec<Value> {
+        let reader = RecordReader::open(self.rig.path()).expect("a record");
+        let all = reader.records(RecordNumber(0), &RecordFilter::default(), 10_000);
+        let all = all.expect("records");
+        let of_kind = all.iter().filter(|record| record.kind.as_ref() == kind);
+        let text = of_kind.map(|record| record.body.text().expect("kept"));
+        text.map(|text| bridle_history::session_fold::parse(text).expect("a body")).collect()
+    }
+}
+
+fn enable(state: &Path, skills: &[(&str, &str)]) {
+    let folder = state.join("skills/enabled");
+    std::fs::create_dir_all(&folder).expect("ours");
+    for (name, capabilities) in skills {
+        std::fs::write(folder.join(name), capabilities).expect("ours");
+    }
+}
+
+async fn told(shell: &Shell, text: &str) -> String {
+    shell.prompt(1, text);
+    shell.body(StreamEventKind::Say).await.to_string()
+}
+
+const ALLOWED: [(&str, &str); 1] = [("garden", "log/log system/forget")];
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_skill_perceives_and_vetoes_where_its_triggers_fit_and_nowhere_else() {
+    let garden = Garden::with(&[("garden.org", GARDEN)], &ALLOWED).await;
+    let shell = garden.rig.join("work", |_| {}).await;
+    let said = told(&shell, "my garden").await;
+    assert!(said.contains("Seen.") && said.contains("Thought."), "{said}");
+    assert!(told(&shell, "garden and storm").await.contains("skill garden: There is a storm."));
+    assert!(told(&shell, "garden forbidden").await.contains("Not in my garden."));
+    // Other turns are not its own.
+    assert!(told(&shell, "log forbidden storm").await.contains("done"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_guard_judges_everything_and_vetoes_when_it_fails_or_is_gone() {
+    let enabled = [("warden", "guard/decide")];
+    let garden = Garden::with(&[("warden.org", WARDEN)], &enabled).await;
+    let shell = garden.rig.join("work", |_| {}).await;
+    assert!(told(&shell, "log a word").await.contains("done"));
+    assert!(told(&shell, "log a secret").await.contains("It is secret."));
+    assert!(told(&shell, "log broken").await.contains("`skill-warden` vetoes: it failed"));
+    shell.prompt(2, "log odd things");
+    let asked = shell.body(StreamEventKind::Ask).await.to_string();
+    assert!(asked.contains("odd things"), "{asked}");
+    // Without the file nothing goes on until the owner says otherwise.
+    std::fs::remove_file(garden.folder.path().join("skills/warden.org")).expect("ours");
+    let other = garden.rig.join("other", |_| {}).await;
+    while !told(&other, "log a word").await.contains("this guard is not here") {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    std::fs::remove_file(garden.rig.path().join("skills/enabled/warden")).expect("ours");
+    while !told(&other, "log a word").await.contains("done") {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_thinker_calls_a_tool_of_a_skill_and_its_requests_are_judged() {
+    let garden = Garden::with(&[("garden.org", GARDEN)], &ALLOWED).await;
+    let shell = garden.rig.join("work", |_| {}).await;
+    assert!(told(&shell, "count beds").await.contains("done"));
+    assert_eq!(garden.records("acted")[0].get("result"), Some(&Value::int(30)));
+    shell.prompt(2, "note milk");
+    // What the tool asks for is a proposal like others: this one needs a yes.
+    let asked = shell.body(StreamEventKind::Ask).await;
+    assert!(asked.get("payload").is_some_and(|it| it.to_string().contains("forget")), "{asked}");
+    let id = asked.get("id").expect("an id").clone();
+    super::rig::respond(&shell, &format!("(:type :RESPONSE :id {id} :payload (:status :denied))"))
+        .expect("taken");
+    loop {
+        let said = shell.body(StreamEventKind::Say).await.to_string();
+        if said.contains("done") {
+            break;
+        }
+    }
+    let acted = garden.records("acted");
+    let last = acted.last().and_then(|it| it.get("result")).expect("a result").to_string();
+    assert_eq!(last, "(:done :denied :denied)");
+    let decided = garden.records("decided");
+    let logs = decided.iter().filter(|it| it.get("target").is_some_and(|t| t.is_keyword("log")));
+    let by: Vec<String> = logs.filter_map(|it| it.get("by").map(ToString::to_string)).collect();
+    assert_eq!(by, [":thinker"], "not in the asker's own name");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_actuator_of_a_skill_is_offered_asked_for_and_taken_away() {
+    let garden = Garden::with(&[("garden.org", GARDEN)], &ALLOWED).await;
+    let catalog = garden.rig.hub.home.host.catalog();
+    let hose = catalog.specs.iter().find(|spec| spec.name.as_str() == "hose").expect("offered");
+    assert_eq!(hose.actions[0].arguments[0].name.as_ref(), "bed");
+    let shell = garden.rig.join("work", |_| {}).await;
+    shell.prompt(1, "water roses");
+    let asked = shell.body(StreamEventKind::Ask).await;
+    let id = asked.get("id").expect("an id").clone();
+    super::rig::respond(
+        &shell,
+        &format!("(:type :RESPONSE :id {id} :payload (:status :approved))"),
+    )
+    .expect("taken");
+    while !shell.body(StreamEventKind::Say).await.to_string().contains("done") {}
+    let acted = garden.records("acted");
+    assert_eq!(acted[0].get("result"), Some(&Value::str("watered roses in work")));
+    std::fs::remove_file(garden.folder.path().join("skills/garden.org")).expect("ours");
+    while !told(&shell, "water roses").await.contains("no target `hose`") {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_schedule_wakes_its_skill_and_no_peer_can() {
+    let garden = Garden::with(&[("garden.org", GARDEN)], &ALLOWED).await;
+    let reads = || garden.records("acted").iter().any(|it| it.to_string().contains("by the clock"));
+    let logged = || {
+        garden.records("act").iter().any(|it| it.to_string().contains("by the clock")) || reads()
+    };
+    while !logged() {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
