@@ -139,7 +139,7 @@ mod tests {
     #[test]
     fn values_become_json_without_what_says_nothing() {
         for (value, json) in [
-            ("(:a 1 :b \"x\\ny\" :c nil :d t :hash \"f0\")", r#"{"a":1,"b":"x\ny","d":true}"#),
+            ("(:a 1 :b \"x\ny\" :c nil :d t :hash \"f0\")", r#"{"a":1,"b":"x\ny","d":true}"#),
             ("(:status :success :list (1 2.5 :word nil))", r#"{"list":[1,2.5,"word",null]}"#),
             ("nil", "null"),
             ("(1 . 2)", r#""(1 . 2)""#),
