@@ -7,6 +7,7 @@ mod chaos;
 mod ci;
 mod clients;
 mod console;
+mod crowd;
 mod emacs;
 mod fuzz;
 mod jail;
@@ -163,6 +164,12 @@ const VERBS: &[TaskVerb] = &[
         summary: "random requests against the OpenAPI document that the daemon serves",
         help: schemathesis::HELP,
         run: schemathesis::run,
+    },
+    TaskVerb {
+        name: "crowd",
+        summary: "hundreds of sessions that stream at once, and how soon others are answered",
+        help: crowd::HELP,
+        run: crowd::run,
     },
     TaskVerb {
         name: "siege",

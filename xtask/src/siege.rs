@@ -213,13 +213,13 @@ impl SiegeOwner {
     }
 }
 
-fn ask(stream: &mut UnixStream, text: &str) -> Result<String> {
+pub(crate) fn ask(stream: &mut UnixStream, text: &str) -> Result<String> {
     let said = format!("{:06x}{text}", text.len());
     stream.write_all(said.as_bytes()).context("the daemon does not listen")?;
     frame(stream)
 }
 
-fn frame(stream: &mut UnixStream) -> Result<String> {
+pub(crate) fn frame(stream: &mut UnixStream) -> Result<String> {
     let mut header = [0; 6];
     stream.read_exact(&mut header).context("the daemon does not answer")?;
     let digits = str::from_utf8(&header).context("a header is text")?;

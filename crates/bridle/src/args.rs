@@ -223,15 +223,17 @@ pub(crate) enum BridleCommand {
     /// List the sessions in the record, most recently used first
     #[command(after_help = "Examples:\n  bridle sessions\n  bridle sessions --all --json")]
     Sessions(record::SessionsArgs),
-    /// List the schedules of sessions: next run, interval, end; remove one
+    /// List, add, pause and remove schedules: prompts that sessions are told later
     #[command(
+        visible_alias = "schedules",
         after_help = "A schedule sends its session a signal when it is due. Every schedule ends, by count or by date.\n\n\
         Examples:\n  \
-        bridle schedules\n  \
-        bridle schedules --json\n  \
-        bridle schedules rm tea --session work"
+        bridle schedule\n  \
+        bridle schedule add brief --cron '0 7 * * 1-5' 'what is on today?'\n  \
+        bridle schedule pause brief\n  \
+        bridle schedule rm brief"
     )]
-    Schedules(schedules::SchedulesCommand),
+    Schedule(schedules::ScheduleCommand),
     /// Test that a program conforms to the protocol: exit 1 if it does not
     #[command(subcommand)]
     Conform(conform::ConformCommand),

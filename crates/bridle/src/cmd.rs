@@ -77,7 +77,7 @@ pub(crate) fn run(command: BridleCommand) -> Result<BridleExit, CommandFailure> 
         BridleCommand::Log(args) => record::log(args),
         BridleCommand::Tail(args) => session::tail(args),
         BridleCommand::Sessions(args) => record::sessions(&args),
-        BridleCommand::Schedules(args) => schedules::run(args),
+        BridleCommand::Schedule(args) => schedules::run(args),
         BridleCommand::Conform(verb) => conform::run(verb),
         BridleCommand::Replay(args) => record::replay(&args),
         BridleCommand::Fork(args) => session::fork(args),

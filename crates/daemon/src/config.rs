@@ -3,6 +3,8 @@
 //! The binary fills a [`DaemonConfig`] from its file, flags and environment and hands it to
 //! `run`. Reading those sources is not done here; checking the result is.
 
+mod setting_fact;
+
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,6 +14,7 @@ pub use bridle_effects::{EffectsSetup, HelperProgram};
 pub use bridle_host::ThinkerChoice;
 pub use bridle_wire::frame::UnknownUnitPolicy;
 
+pub use self::setting_fact::SettingFact;
 pub use crate::access::rate::{EventRate, MAX_RATE, MessageRates};
 use crate::access::tls::TlsConfig;
 use crate::access::web_origin::WebOrigin;
@@ -87,6 +90,8 @@ pub struct DaemonConfig {
     pub fetch: FetchConfig,
     /// Secrets, shared with whoever masks the log. `None`: the file of the state directory, with its key beside it.
     pub secrets: Option<Arc<SecretStore>>,
+    /// Settings as they were given, for shells that ask: without secrets.
+    pub settings: Arc<[SettingFact]>,
     /// Files and programs of the agent. Without a helper it has neither.
     pub effects: EffectsSetup,
 }
@@ -122,6 +127,7 @@ impl Default for DaemonConfig {
             files: AttachmentLimits::default(),
             fetch: FetchConfig::default(),
             secrets: None,
+            settings: Arc::new([]),
             effects: EffectsSetup::default(),
         }
     }

@@ -45,6 +45,7 @@ pub(crate) use stream::EngineActivity;
 pub(crate) use stream::{
     AttachRequest, AttachRole, AttachSnapshot, EventView, OutboundItem, PieceChannel,
     SessionStatus, ShellOffer, ShownPiece, StreamEvent, StreamEventKind, StreamMode,
+    workload_pairs,
 };
 
 #[cfg(test)]

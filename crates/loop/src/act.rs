@@ -13,7 +13,7 @@ use std::sync::Arc;
 use bridle_sexp::Value;
 
 pub(crate) use self::answer::{addressee, cut, error, noted, superseded};
-use crate::action::{Action, ScheduleRequest, ScheduleTime};
+use crate::action::Action;
 use crate::approve::{self, ApprovalSubmission};
 use crate::consult::{self, ConsultFinding, ConsultStage, HeldProposals, ProposalObjections};
 use crate::decide::{self, JudgedProposal, Order, ProposalRoute};
@@ -29,24 +29,18 @@ use crate::parked_turn;
 use crate::perceive;
 use crate::plist_codec::{FieldSink, PlistBuilder};
 use crate::policy;
+use crate::schedule;
 use crate::state::{
-    OutcomeListener, OutcomeReturn, PendingAct, PlannedSchedule, RunningTurn, SessionState,
-    StageClosing, TurnContinuation, TurnStage,
+    OutcomeListener, OutcomeReturn, PendingAct, RunningTurn, SessionState, StageClosing,
+    TurnContinuation, TurnStage,
 };
 use crate::stop;
 use crate::think;
 use crate::thought::{self, CallEnd, CallSlot};
 use crate::value_size::weight;
 
-/// Schedules of one owner in all its sessions; one more fails. Counted where the daemon says how many
-/// there are elsewhere.
-pub const MAX_SCHEDULES_PER_PRINCIPAL: usize = 32;
-
 /// Weight of a payload in bytes from which a verdict names the proposal instead.
 const MIN_NAMED_PAYLOAD_BYTES: usize = 1 << 10;
-
-/// The largest payload of a schedule, in bytes: it is kept for as long as the schedule.
-const MAX_SCHEDULE_BYTES: usize = 64 << 10;
 
 /// Proposals of one event, to be judged in their order.
 #[derive(Default)]
@@ -73,6 +67,8 @@ struct BatchItem {
     slot: Option<CallSlot>,
     /// Whether more follows before the answer.
     interim: bool,
+    /// Whether the record can name it by its place.
+    is_named: bool,
 }
 
 impl ProposalBatch {
@@ -85,12 +81,14 @@ impl ProposalBatch {
             place: text_place,
             slot: None,
             interim: text_place > 0,
+            is_named: true,
         });
         let calls = proposals.into_iter().enumerate().map(move |(place, proposal)| BatchItem {
             proposal,
             place,
             slot: thought.map(|thought| CallSlot { thought, place }),
             interim: false,
+            is_named: true,
         });
         text.into_iter().chain(calls)
     }
@@ -108,18 +106,19 @@ pub(crate) fn carry(
     let held = HeldProposals { by, thought, text, proposals };
     let is_empty = held.text.is_empty() && held.proposals.is_empty();
     if is_empty || !consult::is_wanted(state, ConsultStage::Judge) {
-        return carry_judged(state, turn, held, &[], out);
+        return carry_judged(state, turn, held, None, out);
     }
     turn.held = Some(Arc::new(held));
     consult::ask(state, turn, ConsultStage::Judge, out);
 }
 
-/// Judges proposals in their order, to which consultants had these objections.
+/// Judges proposals in their order, to which consultants had these objections; none where nobody was asked, and the
+/// proposals are those of the event that is taken.
 pub(crate) fn carry_judged(
     state: &mut SessionState,
     mut turn: RunningTurn,
     held: HeldProposals,
-    findings: &[ConsultFinding],
+    findings: Option<&[ConsultFinding]>,
     out: &mut Effects,
 ) {
     let HeldProposals { by, thought, text, proposals } = held;
@@ -130,8 +129,11 @@ pub(crate) fn carry_judged(
     let excess = batch.proposals.split_off(text_place.min(state.limits.proposals)).len();
     let (looked_at, thought) = (batch.proposals.len(), batch.thought);
     for item in batch.items(text_place) {
-        let objections = ProposalObjections { findings, place: item.place };
-        carry_one(state, &mut turn, by, item, &objections, out);
+        let place = item.place;
+        let objections = ProposalObjections { findings: findings.unwrap_or_default(), place };
+        // A verdict names a proposal of its own event; one that waited is in an earlier one.
+        let is_named = findings.is_none();
+        carry_one(state, &mut turn, by, BatchItem { is_named, ..item }, &objections, out);
     }
     if excess > 0 {
         let reason = format!(
@@ -176,13 +178,17 @@ fn carry_one(
     objections: &ProposalObjections<'_>,
     out: &mut Effects,
 ) {
-    let BatchItem { proposal, place, slot, interim } = item;
+    let BatchItem { proposal, place, slot, interim, is_named } = item;
     let back =
         OutcomeReturn { then_think: proposal.wants_outcome(), slots: slot.into_iter().collect() };
     let JudgedProposal { mut decision, way } = decide::judge(state, turn, by, proposal, objections);
     // A long text stands where it was proposed, and in what is said or done: the verdict names it.
+<<<<<<< HEAD
     let is_asked = by == ProposalAuthor::Asker || turn.signal.kind == SignalKind::Request;
     let is_as_proposed = !is_asked && decision.dropped.is_empty();
+=======
+    let is_as_proposed = is_named && by != ProposalAuthor::Asker && decision.dropped.is_empty();
+>>>>>>> e3439db59e0d38745ec16ff08f6a34acb12bac7e
     let is_said = matches!(&way, Ok(ProposalRoute::Do(order)) if said(order).is_some());
     if is_as_proposed && (is_said || weight(&decision.payload) >= MIN_NAMED_PAYLOAD_BYTES) {
         decision.proposal = Some(place);
@@ -489,7 +495,7 @@ fn count(state: &mut SessionState, asker: &str, order: &Order) {
 fn perform_here(state: &mut SessionState, order: &Order) -> Option<Outcome> {
     Some(match order.action() {
         Action::Message { text } if said(order).is_some() => told(text),
-        Action::Schedule(schedule) => plan(state, schedule),
+        Action::Schedule(request) => schedule::plan(state, request),
         Action::SetLimits(request) => {
             request.apply(&mut state.limits);
             state.front.reset();
@@ -499,10 +505,8 @@ fn perform_here(state: &mut SessionState, order: &Order) -> Option<Outcome> {
             Outcome::Done(Value::plist([("directive", directive.to_value())]))
         }
         Action::GoOn(_) => Outcome::Failed("that turn is over".into()),
-        Action::Unschedule { name } => match state.schedules.remove(name) {
-            Some(_) => Outcome::Done(Value::plist([("name", Value::from(&**name))])),
-            None => Outcome::Failed(format!("no schedule `{name}`").into()),
-        },
+        Action::Unschedule { name } => schedule::remove(state, name),
+        Action::PauseSchedule { name, is_paused } => schedule::pause(state, name, *is_paused),
         _ => return None,
     })
 }
@@ -534,47 +538,6 @@ fn send(
         PendingAct { turn, seq, by, asker, order: kept, deadline, back, tell, also, is_stopping };
     state.acts.insert(id, pending);
     out.push(Effect::Act { id, seq, turn, order, deadline });
-}
-
-fn plan(state: &mut SessionState, schedule: &ScheduleRequest) -> Outcome {
-    let is_new = !state.schedules.contains_key(&schedule.name);
-    if is_new && state.schedules.len() >= state.limits.schedules {
-        let reason = format!("{} schedules already, which is the limit", state.schedules.len());
-        return Outcome::Failed(reason.into());
-    }
-    let all = schedule.elsewhere.map(|elsewhere| state.schedules.len() + elsewhere as usize);
-    if is_new && all.is_some_and(|all| all >= MAX_SCHEDULES_PER_PRINCIPAL) {
-        let reason = format!(
-            "{MAX_SCHEDULES_PER_PRINCIPAL} schedules of this session's owner already, which is the limit; \
-             `bridle schedules` lists them"
-        );
-        return Outcome::Failed(reason.into());
-    }
-    if weight(&schedule.payload) > MAX_SCHEDULE_BYTES {
-        let reason = format!("the payload of a schedule may have {MAX_SCHEDULE_BYTES} bytes");
-        return Outcome::Failed(reason.into());
-    }
-    // It was well-formed when it was asked for; the yes may have come late.
-    if schedule.ends_before_it_fires(state.now) {
-        return Outcome::Failed("the schedule would end before it fires".into());
-    }
-    let every = match schedule.when {
-        ScheduleTime::In(_) => None,
-        ScheduleTime::Every(ms) => Some(ms),
-    };
-    let (due, until) = (schedule.first_due(state.now), schedule.until);
-    let payload = Arc::new(schedule.payload.clone());
-    let left = schedule.times.filter(|_| every.is_some());
-    state
-        .schedules
-        .insert(schedule.name.clone(), PlannedSchedule { due, every, payload, left, until });
-    let result = PlistBuilder::new()
-        .put("name", &*schedule.name)
-        .put("due", due.0)
-        .put_some("every", every)
-        .put_some("times", left.map(i64::from))
-        .put_some("until", until.map(|until| until.0));
-    Outcome::Done(result.done())
 }
 
 /// Ends an act without word from whoever was asked.

@@ -15,6 +15,7 @@ mod file;
 mod http;
 mod limits;
 mod memory;
+mod schedule;
 mod stage;
 mod tool;
 
@@ -32,10 +33,12 @@ pub use self::memory::{
     ACTIONS, EDITS, EditOperation, MemoryEdit, OrgLocation, PREPARED, PlanningKeyword,
     PreparedEdit, UNDOS, UndoRequest, UndoTarget,
 };
+pub use self::schedule::ScheduleRequest;
+pub(crate) use self::schedule::ScheduleTime;
 pub use self::stage::{STAGE_ACTIONS, StageOperation, StageRequest};
 pub use self::tool::{SKILL, TOOL, ToolCall};
 use crate::event::ActuatorLocation;
-use crate::ids::{KeywordName, UnixMillis};
+use crate::ids::KeywordName;
 use crate::plist_codec::{UnreadableValue, name};
 
 /// An action with its arguments.
@@ -84,6 +87,13 @@ pub enum Action {
     Unschedule {
         /// Its name.
         name: Box<str>,
+    },
+    /// Have a schedule wait, or go on.
+    PauseSchedule {
+        /// Its name.
+        name: Box<str>,
+        /// Whether it is to wait.
+        is_paused: bool,
     },
     /// Change limits of this session.
     SetLimits(LimitsRequest),
@@ -147,32 +157,6 @@ pub enum Action {
     Other(KeywordName),
 }
 
-/// Arguments of the action `:schedule`.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ScheduleRequest {
-    /// Its name; a schedule of the same name is replaced.
-    pub name: Box<str>,
-    /// Time at which it fires.
-    pub when: ScheduleTime,
-    /// The payload of the signal.
-    pub payload: Value,
-    /// Times that it fires at most; without end if absent.
-    pub times: Option<u32>,
-    /// Time after which it fires no more; without end if nobody says.
-    pub until: Option<UnixMillis>,
-    /// Schedules of the session's owner in other sessions, as the daemon counted them.
-    pub elsewhere: Option<u32>,
-}
-
-/// Time of a schedule.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ScheduleTime {
-    /// Once, after so many milliseconds.
-    In(i64),
-    /// Again and again, every so many milliseconds.
-    Every(i64),
-}
-
 /// Things that an action touches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TouchedResource {
@@ -219,9 +203,6 @@ pub enum RiskLevel {
     Dangerous,
 }
 
-/// The longest name of a schedule, in bytes: it is a label, not a text.
-const MAX_SCHEDULE_NAME_BYTES: usize = 128;
-
 /// Flaw of a payload that is no action; the text goes back to whoever proposed it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidAction {
@@ -241,6 +222,9 @@ pub enum InvalidAction {
         /// Description of a right value.
         expected: &'static str,
     },
+    /// The cron expression of a schedule is none.
+    #[error("`:schedule` without a good `:cron`: {0}")]
+    Cron(Box<str>),
 }
 
 impl Action {
@@ -268,6 +252,10 @@ impl Action {
             },
             "schedule" => Self::Schedule(ScheduleRequest::from_payload(payload)?),
             "unschedule" => Self::Unschedule { name: text(payload, "unschedule", "name")? },
+            "pause-schedule" | "resume-schedule" => Self::PauseSchedule {
+                name: text(payload, "pause-schedule", "name")?,
+                is_paused: name.as_str() == "pause-schedule",
+            },
             "set-limits" => Self::SetLimits(LimitsRequest::from_payload(payload)?),
             "go-on" => Self::GoOn(GoOnRequest::from_payload(payload)?),
             "forget" => Self::Forget { what: forgettable(payload)? },
@@ -348,6 +336,8 @@ impl Action {
             Self::RefactorSubtree { .. } => "refactor-subtree",
             Self::Schedule(_) => "schedule",
             Self::Unschedule { .. } => "unschedule",
+            Self::PauseSchedule { is_paused: true, .. } => "pause-schedule",
+            Self::PauseSchedule { is_paused: false, .. } => "resume-schedule",
             Self::SetLimits(_) => "set-limits",
             Self::GoOn(_) => "go-on",
             Self::Forget { .. } => "forget",
@@ -378,7 +368,9 @@ impl Action {
             Self::Directive(directive) if directive.is_harmless() => TouchedResource::Screen,
             Self::Log { .. } => TouchedResource::Record,
             Self::Context(_) => TouchedResource::Memory,
-            Self::Schedule(_) | Self::Unschedule { .. } => TouchedResource::Plans,
+            Self::Schedule(_) | Self::Unschedule { .. } | Self::PauseSchedule { .. } => {
+                TouchedResource::Plans
+            }
             Self::SetLimits(_) | Self::GoOn(_) => TouchedResource::Budgets,
             Self::Tally { .. } => TouchedResource::Counter,
             Self::Fork { .. } => TouchedResource::Sessions,
@@ -427,7 +419,11 @@ impl Action {
     pub fn is_for_system(&self) -> bool {
         matches!(
             self,
-            Self::Schedule(_) | Self::Unschedule { .. } | Self::SetLimits(_) | Self::GoOn(_)
+            Self::Schedule(_)
+                | Self::Unschedule { .. }
+                | Self::PauseSchedule { .. }
+                | Self::SetLimits(_)
+                | Self::GoOn(_)
         ) || self.is_administration()
     }
 
@@ -546,73 +542,6 @@ impl RiskLevel {
             RiskLevel::Safe => "safe",
             RiskLevel::Caution => "caution",
             RiskLevel::Dangerous => "dangerous",
-        }
-    }
-}
-
-impl ScheduleRequest {
-    fn from_payload(payload: &Value) -> Result<Self, InvalidAction> {
-        let fault =
-            |key, expected| Err(InvalidAction::Argument { action: "schedule", key, expected });
-        let name = text(payload, "schedule", "name")?;
-        if name.is_empty() || name.len() > MAX_SCHEDULE_NAME_BYTES {
-            return fault("name", "a string of 1 to 128 bytes");
-        }
-        let milliseconds = |key| payload.get(key).and_then(Value::as_i64).filter(|ms| *ms >= 0);
-        let when = match (milliseconds("in"), milliseconds("every")) {
-            (Some(ms), None) => ScheduleTime::In(ms),
-            (None, Some(ms)) => ScheduleTime::Every(ms),
-            _ => return fault("in", "either `:in` or `:every`, in milliseconds"),
-        };
-        let signal = present(payload, "schedule", "payload")?;
-        if signal.pairs().is_none() || signal.get("sensor").and_then(KeywordName::of).is_none() {
-            return fault("payload", "a property list with a `:sensor`");
-        }
-        let count = |key| payload.get(key).and_then(Value::as_i64).map(u32::try_from);
-        let times = match count("times") {
-            Some(Ok(0) | Err(_)) => return fault("times", "a number of times, at least 1"),
-            Some(Ok(times)) => Some(times),
-            None if payload.get("times").is_some_and(|times| !times.is_nil()) => {
-                return fault("times", "a number of times, at least 1");
-            }
-            None => None,
-        };
-        let until = match payload.get("until").filter(|until| !until.is_nil()) {
-            None => None,
-            Some(until) => match until.as_i64() {
-                Some(until) => Some(UnixMillis(until)),
-                None => return fault("until", "a time, in milliseconds since 1970"),
-            },
-        };
-        let elsewhere = count("elsewhere").map(|count| count.unwrap_or(u32::MAX));
-        Ok(Self { name, when, payload: signal.clone(), times, until, elsewhere })
-    }
-
-    /// Returns when it fires first if it is planned now.
-    pub(crate) fn first_due(&self, now: UnixMillis) -> UnixMillis {
-        let (ScheduleTime::In(ms) | ScheduleTime::Every(ms)) = self.when;
-        now.after(ms)
-    }
-
-    /// Returns whether it would end before it fires, if it is planned now.
-    pub(crate) fn ends_before_it_fires(&self, now: UnixMillis) -> bool {
-        self.until.is_some_and(|until| until < self.first_due(now))
-    }
-
-    /// Returns why it cannot be planned now, with so many milliseconds between two firings at least.
-    pub(crate) fn fault(&self, now: UnixMillis, least_ms: i64) -> Option<String> {
-        match self.when {
-            ScheduleTime::Every(ms) if ms < least_ms => {
-                Some(format!("`:every` of a schedule, expected at least {least_ms} ms"))
-            }
-            _ if self.ends_before_it_fires(now) => {
-                let first = self.first_due(now).0;
-                Some(format!(
-                    "a schedule that ends before it fires, expected an end at {first} or later, in \
-                     milliseconds since 1970"
-                ))
-            }
-            _ => None,
         }
     }
 }

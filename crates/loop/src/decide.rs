@@ -558,7 +558,7 @@ impl DecisionCase<'_> {
 fn denial(fault: &InvalidAction) -> Denial {
     let code = match fault {
         InvalidAction::NoPlist | InvalidAction::Unnamed => RefusalCode::Unsupported,
-        InvalidAction::Argument { .. } => RefusalCode::InvalidValue,
+        InvalidAction::Argument { .. } | InvalidAction::Cron(_) => RefusalCode::InvalidValue,
     };
     (code, fault.to_string())
 }

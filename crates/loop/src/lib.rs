@@ -16,7 +16,7 @@
 //! - `state`: what a session remembers
 //! - `step`: the dispatch, and the four stages in their order: `perceive`, `think`, `decide`, `act`;
 //!   `approve` keeps what needs a yes until somebody answers, `side_turn` has turns run beside the one that
-//!   may think, `parked_turn` keeps a turn that waits for its asker, `failed_turn` the turn that follows one that failed
+//!   may think, `schedule` sends signals later, `parked_turn` keeps a turn that waits for its asker, `failed_turn` the turn that follows one that failed
 //! - `record_kind`: kinds of records, and the bodies that are neither events nor effects; `event/body` and
 //!   `effect/body` are the recorded form of those
 //! - `plist_codec`, `value_size`: how all of it is written as S-expressions, and how large it is
@@ -47,6 +47,7 @@ mod decide;
 mod failed_turn;
 mod parked_turn;
 mod perceive;
+mod schedule;
 mod side_turn;
 mod step;
 mod stop;
@@ -57,14 +58,22 @@ mod turn_budget;
 mod plist_codec;
 mod value_size;
 
-pub use act::MAX_SCHEDULES_PER_PRINCIPAL;
 pub use action::{
+<<<<<<< HEAD
     ACTIONS as MEMORY_ACTIONS, Action, CONTEXT, CONTEXT_ACTIONS, ChangeCounts, ContextRead,
     DirectiveRequest, EDITS, EditOperation, EffectFacts, ExecCommand, ExecRequest, FILE_ACTIONS,
     FileOperation, FileRequest, GoOnRequest, HTTP_ACTIONS, InvalidAction, LimitsRequest, MAX_TOLD,
     MemoryEdit, OrgLocation, PREPARED, PlanningKeyword, PreparedEdit, RiskLevel, SKILL,
     STAGE_ACTIONS, ScheduleRequest, ScheduleTime, StageOperation, StageRequest, TOOL, ToolCall,
     TouchedResource, UNDOS, UndoRequest, UndoTarget, WebRequest,
+=======
+    ACTIONS as MEMORY_ACTIONS, Action, CONTEXT, CONTEXT_ACTIONS, ChangeCounts, ContextRead, EDITS,
+    EditOperation, EffectFacts, ExecCommand, ExecRequest, FILE_ACTIONS, FileOperation, FileRequest,
+    GoOnRequest, HTTP_ACTIONS, InvalidAction, LimitsRequest, MAX_TOLD, MemoryEdit, OrgLocation,
+    PREPARED, PlanningKeyword, PreparedEdit, RiskLevel, STAGE_ACTIONS, ScheduleRequest,
+    StageOperation, StageRequest, TOOL, ToolCall, TouchedResource, UNDOS, UndoRequest, UndoTarget,
+    WebRequest,
+>>>>>>> e3439db59e0d38745ec16ff08f6a34acb12bac7e
 };
 pub use action_spec::{
     ActionSpec, ActuatorSpec, ArgumentShape, ArgumentSpec, InvalidSpec, MAX_ACTION_SPECS,
@@ -103,10 +112,12 @@ pub use policy::{
 pub use privacy::Privacy;
 pub use record_kind::{
     CatalogBody, CompactedBody, MarkBody, PolicyBody, PolicyRefusedBody, RecordClass, RecordKind,
-    StartedBody,
+    ShownBody, StartedBody,
 };
+pub use schedule::{MAX_SCHEDULES_PER_PRINCIPAL, MissedRun, ScheduleFact, ZoneOffsets};
 pub use sensor::SensorClass;
-pub use state::{HashedEntry, ScheduleFact, SessionState, SharedHistory};
+pub use side_turn::SessionWorkload;
+pub use state::{HashedEntry, SessionState, SharedHistory};
 pub use step::step;
 pub use thought::{
     CallEnd, DraftStop, ModelRef, OpaqueText, ResultReference, RoundCall, ThoughtRound, TokenUsage,

@@ -14,17 +14,16 @@ use crate::action::Action;
 use crate::approve;
 use crate::effect::{Effect, Effects, RefusalCode, Utterance};
 use crate::event::{SessionStart, Signal, SignalKind, SignalSender};
-use crate::ids::{Seq, UnixMillis};
+use crate::ids::Seq;
 use crate::limits::SessionLimits;
 use crate::plist_codec::{FieldSink, PlistBuilder};
 use crate::sensor::SensorClass;
 use crate::side_turn;
-use crate::state::{PlannedSchedule, QueuedSignal, RunningTurn, SessionState, TurnStage};
+use crate::state::{QueuedSignal, RunningTurn, SessionState, TurnStage};
 use crate::value_size::weight;
 
-/// The principal of the signals that time sends.
+/// The principal of the regular beat.
 const HEARTBEAT: &str = "heartbeat";
-const SCHEDULE: &str = "schedule";
 
 /// Keys that are kept of a user's place: enough to name it, never the text.
 const FOCUS_KEYS: [&str; 6] = ["sensor", "file", "buffer", "line", "column", "state"];
@@ -116,51 +115,6 @@ pub(crate) fn heartbeat(state: &mut SessionState) {
     from_time(state, SignalSender::new(HEARTBEAT), payload);
 }
 
-/// Sends the signals of all schedules that are due.
-pub(crate) fn schedules(state: &mut SessionState) {
-    let now = state.now;
-    let is_due = |due: &UnixMillis| *due <= now;
-    let due: Vec<Box<str>> = state
-        .schedules
-        .iter()
-        .filter(|(_, planned)| is_due(&planned.due))
-        .map(|(name, _)| name.clone())
-        .collect();
-    for name in due {
-        let Some(planned) = state.schedules.get(&name).cloned() else { continue };
-        let ends_before = |time: UnixMillis| planned.until.is_some_and(|until| until < time);
-        if ends_before(now) {
-            state.schedules.remove(&name);
-            continue;
-        }
-        let asker = SignalSender { client: Some(name.clone()), ..SignalSender::new(SCHEDULE) };
-        let sent = from_time(state, asker, Value::clone(&planned.payload));
-        // After a long sleep a schedule fires once, not once for each time it missed.
-        let is_last = planned.every.is_none() || planned.left == Some(1);
-        let again = match (sent, planned.every) {
-            (TickRouting::Waits, Some(every)) if !is_last => {
-                if let Some(PlannedSchedule { left: Some(left), .. }) =
-                    state.schedules.get_mut(&name)
-                {
-                    *left = left.saturating_sub(1);
-                }
-                every
-            }
-            (TickRouting::Waits, _) => {
-                state.schedules.remove(&name);
-                continue;
-            }
-            (TickRouting::NoRoom, _) => state.limits.schedule_min_ms,
-        };
-        let due = now.after(again.max(1));
-        if ends_before(due) {
-            state.schedules.remove(&name);
-        } else if let Some(planned) = state.schedules.get_mut(&name) {
-            planned.due = due;
-        }
-    }
-}
-
 /// Returns the class of the sensor that a signal names; `None` if it names none.
 fn sensor_class(signal: &Signal) -> Option<SensorClass> {
     let sensor = signal.payload.get("sensor").filter(|sensor| sensor.as_keyword().is_some())?;
@@ -186,12 +140,17 @@ pub(crate) fn trim(state: &mut SessionState) {
 }
 
 /// Whether a signal of time has found its place.
-enum TickRouting {
+pub(crate) enum TickRouting {
     Waits,
     NoRoom,
 }
 
-fn from_time(state: &mut SessionState, from: SignalSender, payload: Value) -> TickRouting {
+/// Has a signal of time wait for its turn, unless the same one does already.
+pub(crate) fn from_time(
+    state: &mut SessionState,
+    from: SignalSender,
+    payload: Value,
+) -> TickRouting {
     let is_same = |seq: Option<Seq>, other: &Signal| {
         seq.is_none() && other.kind == SignalKind::Event && other.from == from
     };

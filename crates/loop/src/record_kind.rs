@@ -6,7 +6,9 @@
 
 mod note;
 
-pub use note::{CatalogBody, CompactedBody, MarkBody, PolicyBody, PolicyRefusedBody, StartedBody};
+pub use note::{
+    CatalogBody, CompactedBody, MarkBody, PolicyBody, PolicyRefusedBody, ShownBody, StartedBody,
+};
 
 /// Groups of records that are treated alike wherever their kind does not matter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -112,6 +114,8 @@ record_kinds! {
     Note {
         /// An order that an actuator of the daemon is about to carry out.
         Started "started",
+        /// Text that a thought has shown to shells, and whose draft is still to come.
+        Shown "shown",
         /// The hash of a State. Only in records of older versions: it stands in `finish` now.
         Mark "mark",
     }

@@ -21,6 +21,33 @@ use crate::value_size::weight;
 /// next one keeps its place, and others wait for it.
 const MAX_ASIDE_BYTES: usize = 64 << 20;
 
+/// Number of turns and signals of a session, by what they do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SessionWorkload {
+    /// Turns that think, act or look.
+    pub running: usize,
+    /// Signals and turns that wait for room, or until they may think.
+    pub waiting: usize,
+    /// Turns that wait for somebody's yes.
+    pub parked: usize,
+}
+
+/// Counts what a session has to do.
+pub(crate) fn workload(state: &SessionState) -> SessionWorkload {
+    let mut load = SessionWorkload { waiting: state.queue.len(), ..SessionWorkload::default() };
+    for turn in state.running() {
+        match turn.stage {
+            TurnStage::Consulting(_) | TurnStage::Thinking(_) | TurnStage::Acting => {
+                load.running += 1
+            }
+            TurnStage::Ready => load.waiting += 1,
+            TurnStage::Asking => load.parked += 1,
+        }
+    }
+    load.parked += state.parked.len();
+    load
+}
+
 /// Begins and goes on with what waits, as far as there is room.
 pub(crate) fn begin_waiting(state: &mut SessionState, out: &mut Effects) {
     loop {

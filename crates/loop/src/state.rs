@@ -31,6 +31,8 @@ use crate::parked_turn::ParkedTurn;
 use crate::perceive;
 use crate::policy::{GuardPolicies, InstalledPolicies, PolicyFinding, SessionAccess};
 use crate::privacy::Privacy;
+use crate::schedule::{PlannedSchedule, ScheduleFact};
+use crate::side_turn::{self, SessionWorkload};
 use crate::thought::{CallEnd, CallSlot, ModelRef, ThoughtRound};
 use crate::turn_budget::TurnBudget;
 use crate::value_size::weight;
@@ -89,34 +91,6 @@ pub struct SessionState {
     pub(crate) reach: LazyText,
     /// The text of what it is judged by.
     pub(crate) judged: LazyText,
-}
-
-/// A schedule.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct PlannedSchedule {
-    pub(crate) due: UnixMillis,
-    /// Milliseconds until it is due again; never for one that fires once.
-    pub(crate) every: Option<i64>,
-    pub(crate) payload: Arc<Value>,
-    /// Times that it still fires, if that has an end.
-    pub(crate) left: Option<u32>,
-    /// Time after which it fires no more, if that is so.
-    pub(crate) until: Option<UnixMillis>,
-}
-
-/// A schedule as others are told of it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ScheduleFact {
-    /// Its name.
-    pub name: Box<str>,
-    /// Next time at which it fires.
-    pub due: UnixMillis,
-    /// Milliseconds between two firings; `None` for one that fires once.
-    pub every: Option<i64>,
-    /// Times that it still fires; `None` without end.
-    pub left: Option<u32>,
-    /// Time after which it fires no more; `None` without end.
-    pub until: Option<UnixMillis>,
 }
 
 /// An act whose outcome is awaited.
@@ -599,7 +573,7 @@ impl SessionState {
         let turns = self.running().filter_map(|turn| self.turn_deadline(turn));
         let questions = self.questions.values().map(|open| open.question.expires);
         let acts = self.acts.values().map(|pending| pending.deadline);
-        let schedules = self.schedules.values().map(|planned| planned.due);
+        let schedules = self.schedules.values().map(PlannedSchedule::wakes);
         turns.chain(acts).chain(questions).chain(schedules).min()
     }
 
@@ -651,13 +625,12 @@ impl SessionState {
 
     /// Schedules of this session.
     pub fn schedules(&self) -> impl ExactSizeIterator<Item = ScheduleFact> {
-        self.schedules.iter().map(|(name, planned)| ScheduleFact {
-            name: name.clone(),
-            due: planned.due,
-            every: planned.every,
-            left: planned.left,
-            until: planned.until,
-        })
+        self.schedules.iter().map(|(name, planned)| planned.fact(name))
+    }
+
+    /// Number of turns and signals, by what they do.
+    pub fn workload(&self) -> SessionWorkload {
+        side_turn::workload(self)
     }
 
     /// Signals of shells that wait for their answers, with their numbers.

@@ -8,7 +8,7 @@ use crate::effect::Effects;
 use crate::event::{Event, TimerTick};
 use crate::ids::UnixMillis;
 use crate::state::SessionState;
-use crate::{act, approve, parked_turn, perceive, side_turn, think};
+use crate::{act, approve, parked_turn, perceive, schedule, side_turn, think};
 
 /// Takes one event into the state and says what is to happen now.
 ///
@@ -40,7 +40,7 @@ pub fn step(state: &mut SessionState, at: UnixMillis, event: Event) -> Effects {
         Event::Counted(counted) => state.budget.learn(state.now, &counted),
         Event::Tick(TimerTick::Deadline) => {
             act::deadlines(state, &mut out);
-            perceive::schedules(state);
+            schedule::fire_due(state);
         }
         Event::Tick(TimerTick::Heartbeat) => perceive::heartbeat(state),
         Event::Cancelled { turn, reason } => act::cancelled(state, turn, &reason, &mut out),

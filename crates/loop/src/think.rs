@@ -60,7 +60,8 @@ pub(crate) fn consulted(
     let asked_at = std::mem::take(&mut turn.asked_at);
     if let Some(held) = turn.held.take() {
         consult::withhold(&mut turn, &advice);
-        return act::carry_judged(state, turn, HeldProposals::clone(&held), &advice.findings, out);
+        let (held, findings) = (HeldProposals::clone(&held), Some(&*advice.findings));
+        return act::carry_judged(state, turn, held, findings, out);
     }
     if let Err(reason) = consult::object(&mut turn, &advice) {
         turn.rejected.push(Arc::new(consult::rejection(&reason)));

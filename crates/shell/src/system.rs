@@ -64,8 +64,14 @@ pub enum SystemRequest {
     Sessions,
     /// Schedules of the sessions.
     Schedules,
+    /// A schedule, by the arguments of the action; for [`ask_in`] its session.
+    Schedule(Value),
     /// A schedule taken back, by its name; for [`ask_in`] its session.
     Unschedule(String),
+    /// A schedule that waits from now on, likewise.
+    PauseSchedule(String),
+    /// A schedule that goes on, likewise.
+    ResumeSchedule(String),
     /// A change of the memory, by its payload.
     Edit(Value),
     /// Changes of the memory taken back.
@@ -137,7 +143,10 @@ impl SystemRequest {
             SystemRequest::RevokeGrant(id) => about("revoke-grant", "grant", id),
             SystemRequest::Sessions => Value::plist([("action", Value::keyword("sessions"))]),
             SystemRequest::Schedules => Value::plist([("action", Value::keyword("schedules"))]),
+            SystemRequest::Schedule(arguments) => scheduled(arguments),
             SystemRequest::Unschedule(name) => about("unschedule", "name", name),
+            SystemRequest::PauseSchedule(name) => about("pause-schedule", "name", name),
+            SystemRequest::ResumeSchedule(name) => about("resume-schedule", "name", name),
             SystemRequest::Edit(payload)
             | SystemRequest::Effects(payload)
             | SystemRequest::Stage(payload) => payload.clone(),
@@ -178,6 +187,12 @@ impl SystemRequest {
         pairs.extend(is_preview.then(|| ("preview", Value::bool(true))));
         Value::plist(pairs)
     }
+}
+
+/// Returns the payload that plans something.
+fn scheduled(arguments: &Value) -> Value {
+    let action = [Value::keyword("action"), Value::keyword("schedule")];
+    Value::list(action.into_iter().chain(arguments.elements().into_iter().flatten().cloned()))
 }
 
 /// Returns the payload of an action with one text.

@@ -60,7 +60,8 @@ pub struct SkillFault {
 }
 
 impl SkillFault {
-    pub(crate) fn new(kind: SkillFaultKind, message: impl Into<String>) -> Self {
+    /// A fault without a place.
+    pub fn new(kind: SkillFaultKind, message: impl Into<String>) -> Self {
         Self { kind, message: message.into(), place: None }
     }
 

@@ -29,17 +29,7 @@ const GROUPS: [(&str, &[&str]); 9] = [
     ("Teach it something", &["skill", "lisp"]),
     (
         "Sessions and the record",
-        &[
-            "sessions",
-            "schedules",
-            "log",
-            "record",
-            "backup",
-            "restore",
-            "replay",
-            "fork",
-            "forget",
-        ],
+        &["sessions", "schedule", "log", "record", "backup", "restore", "replay", "fork", "forget"],
     ),
     ("Access and secrets", &["token", "pair", "secret"]),
     ("Write a client", &["conform", "tap", "sexp", "frame", "schema"]),

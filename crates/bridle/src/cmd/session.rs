@@ -131,7 +131,7 @@ pub(super) fn refused(answer: &ErrorAnswer) -> CommandFailure {
         return CommandFailure::new(BridleExit::NoInput, &answer.message);
     }
     let missing =
-        [("no record `", "log"), ("no session `", "sessions"), ("no schedule `", "schedules")]
+        [("no record `", "log"), ("no session `", "sessions"), ("no schedule `", "schedule")]
             .iter()
             .find(|(start, _)| answer.message.starts_with(start));
     if let Some((_, list)) = missing {

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use bridle_daemon::config::{
     DaemonConfig, DaemonLimits, EngineLimits, EventRate, HmacConfig, HmacKey, HttpRates,
-    MIN_SECRET_BYTES, MessageRates, PolicyChoice, RecordBudgets, ThinkerChoice, TurnBudgets,
-    UnknownUnitPolicy,
+    MIN_SECRET_BYTES, MessageRates, PolicyChoice, RecordBudgets, SettingFact, ThinkerChoice,
+    TurnBudgets, UnknownUnitPolicy,
 };
 use bridle_daemon::fetch::FetchConfig;
 use bridle_daemon::tls::TlsConfig;
@@ -35,6 +35,21 @@ const MAKE_A_KEY: &str =
 const MAX_KEY_FILE: u64 = 64 << 10;
 
 impl ResolvedSettings {
+    /// Settings for shells that ask: the value of a secret is nobody's.
+    fn facts(&self) -> std::sync::Arc<[SettingFact]> {
+        let fact = |entry: &ResolvedSetting| {
+            let is_secret = entry.setting.is_secret();
+            SettingFact {
+                name: entry.setting.name.to_owned(),
+                value: entry.text.as_ref().filter(|_| !is_secret).map(ToString::to_string),
+                is_secret: is_secret && entry.text.is_some(),
+                origin: entry.origin.to_string(),
+                about: entry.setting.doc.to_owned(),
+            }
+        };
+        self.entries().iter().map(fact).collect()
+    }
+
     /// Configuration of the daemon. Reads the key files.
     pub(crate) fn to_daemon(&self) -> Result<DaemonConfig, CommandFailure> {
         let state = self.state()?;
@@ -71,6 +86,7 @@ impl ResolvedSettings {
             rollback: self.rollback(),
             heartbeat: self.span("heartbeat"),
             fetch: self.fetch(),
+            settings: self.facts(),
             effects: super::toolchains::effects(self)?,
             engine: EngineLimits {
                 record_budgets: self.record_budgets()?,

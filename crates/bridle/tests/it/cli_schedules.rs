@@ -1,4 +1,4 @@
-//! `bridle schedules`: what sessions have planned is listed, and taken back in its session.
+//! `bridle schedule`: what sessions have planned is listed, added, paused, and taken back in its session.
 
 use serde_json::Value;
 
@@ -76,11 +76,80 @@ fn a_schedule_is_taken_back_in_its_session() {
     {
         let none = home.run(args);
         assert_eq!(none.code, 66, "{none:?}");
-        assert!(none.stderr.ends_with("hint: `bridle schedules` lists schedules\n"), "{none:?}");
+        assert!(none.stderr.ends_with("hint: `bridle schedule` lists schedules\n"), "{none:?}");
     }
     let left = listed(&home);
     assert_eq!((left.len(), left[0]["name"].as_str()), (1, Some("pill")));
     // What was looked for in vain began no session.
     let sessions = home.run(&["sessions", "--json"]).stdout;
     assert_eq!(sessions.lines().count(), 2, "{sessions}");
+}
+
+#[test]
+fn a_prompt_is_planned_paused_and_resumed() {
+    let home = home();
+    let _daemon = home.up(&[]);
+    let added = home.run(&[
+        "schedule",
+        "add",
+        "brief",
+        "--cron",
+        "0 7 * * 1-5",
+        "--zone",
+        "Europe/Berlin",
+        "--missed",
+        "skip",
+        "what",
+        "is on",
+        "today?",
+    ]);
+    assert_eq!(added.code, 0, "{added:?}");
+    assert!(
+        added.stdout.starts_with("added schedule brief to session main, next run 2"),
+        "{added:?}"
+    );
+    let rows = listed(&home);
+    let row = &rows[0];
+    assert_eq!(
+        (row["cron"].as_str(), row["zone"].as_str(), row["missed"].as_str()),
+        (Some("0 7 * * 1-5"), Some("Europe/Berlin"), Some("skip"))
+    );
+    assert_eq!((row["paused"].as_bool(), row["every-ms"].as_u64()), (Some(false), None));
+    home.run(&["schedule", "pause", "brief"]).prints("paused schedule brief of session main\n");
+    assert_eq!(listed(&home)[0]["paused"], true);
+    let shown = home.run(&["schedule", "list"]).stdout;
+    assert!(shown.contains("paused") && shown.contains("0 7 * * 1-5"), "{shown}");
+    home.run(&["schedule", "resume", "brief"]).prints("resumed schedule brief of session main\n");
+    assert_eq!(listed(&home)[0]["paused"], false);
+    let bad = home.run(&["schedule", "add", "x", "--cron", "0 7 * *", "text"]);
+    assert_ne!(bad.code, 0);
+    assert!(bad.stderr.contains("expected five"), "{bad:?}");
+    for args in [
+        &["schedule", "add", "x", "text"][..],
+        &["schedule", "add", "x", "--in", "5min"],
+        &["schedule", "add", "x", "--in", "5min", "--every", "2h", "text"],
+        &["schedule", "add", "x", "--in", "5 years", "text"],
+        &["schedule", "add", "x", "--in", "5min", "--zone", "UTC", "text"],
+    ] {
+        assert_eq!(home.run(args).code, 2, "{args:?}");
+    }
+    let odd = home.run(&["schedule", "add", "x", "--in", "5min", "--payload", "(:sensor"]);
+    assert_eq!(odd.code, 2, "{odd:?}");
+    home.run(&["schedule", "rm", "brief"]).prints("removed schedule brief of session main\n");
+}
+
+#[test]
+fn a_planned_prompt_is_answered_in_its_session() {
+    let home = home();
+    let _daemon = home.up(&[]);
+    let added = home.run(&["schedule", "add", "soon", "--in", "1s", "/status"]);
+    assert_eq!(added.code, 0, "{added:?}");
+    let is_answered = || home.run(&["tail", "--session", "main"]).stdout.contains("up for");
+    let mut looks = 0;
+    while !is_answered() {
+        looks += 1;
+        assert!(looks < 600, "{:?}", home.run(&["tail", "--session", "main"]));
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    assert!(listed(&home).is_empty(), "it was due once");
 }

@@ -1,7 +1,8 @@
 //! The time of records: the wall clock once, the monotonic one from then on.
 //!
 //! A wall clock that is set back or forward while the daemon runs changes nothing here, and no
-//! time is given that lies before one in the record. Asked by the hub alone; the loop is told.
+//! time is given that lies before one in the record. Time for which the machine slept counts, though the monotonic clock
+//! stands still meanwhile. Asked by the hub alone; the loop is told.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -12,9 +13,13 @@ pub(in crate::engine) struct MonotonicClock {
     /// The time at `since`.
     base: i64,
     since: Instant,
+    /// Milliseconds since the machine started, at `since`.
+    up: i64,
+    /// Milliseconds for which the machine slept since then.
+    asleep: AtomicI64,
     /// The last time given.
     last: AtomicI64,
-    #[cfg(feature = "faults")]
+    #[cfg(any(test, feature = "faults"))]
     jump: jump::Jump,
 }
 
@@ -22,22 +27,28 @@ impl MonotonicClock {
     /// A clock that starts now, and not before `last`, the time of the last record.
     pub(in crate::engine) fn start(
         last: i64,
-        #[cfg(feature = "faults")] state: &std::path::Path,
+        #[cfg(any(test, feature = "faults"))] state: &std::path::Path,
     ) -> MonotonicClock {
         let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
         MonotonicClock {
             base: millis(wall).max(last),
             since: Instant::now(),
+            up: uptime_ms(),
+            asleep: AtomicI64::new(0),
             last: AtomicI64::new(last),
-            #[cfg(feature = "faults")]
+            #[cfg(any(test, feature = "faults"))]
             jump: jump::Jump::new(state),
         }
     }
 
     /// The present.
     pub(in crate::engine) fn now(&self) -> i64 {
-        let now = self.base.saturating_add(millis(self.since.elapsed()));
-        #[cfg(feature = "faults")]
+        let awake = millis(self.since.elapsed());
+        let known = self.asleep.load(Ordering::Relaxed);
+        let asleep = slept(known, uptime_ms().saturating_sub(self.up), awake);
+        self.asleep.fetch_max(asleep, Ordering::Relaxed);
+        let now = self.base.saturating_add(awake).saturating_add(asleep);
+        #[cfg(any(test, feature = "faults"))]
         let now = now.saturating_add(self.jump.offset());
         self.last.fetch_max(now, Ordering::Relaxed).max(now)
     }
@@ -49,11 +60,26 @@ impl MonotonicClock {
     }
 }
 
+/// Milliseconds since the machine started, sleep included, to the second.
+fn uptime_ms() -> i64 {
+    rustix::system::sysinfo().uptime.saturating_mul(1_000)
+}
+
+/// Milliseconds for which the machine slept, of so many that passed and so many that it was awake. One time is known to the
+/// second: a difference that is not larger than before is none.
+fn slept(known: i64, passed: i64, awake: i64) -> i64 {
+    let asleep = passed.saturating_sub(awake);
+    if asleep > known.saturating_add(LEAST_SLEEP_MS) { asleep } else { known }
+}
+
+/// Least time for which a machine sleeps, in milliseconds: above what two clocks differ by.
+const LEAST_SLEEP_MS: i64 = 5_000;
+
 fn millis(time: Duration) -> i64 {
     i64::try_from(time.as_millis()).unwrap_or(i64::MAX)
 }
 
-#[cfg(feature = "faults")]
+#[cfg(any(test, feature = "faults"))]
 mod jump {
     //! A clock that a test can set: the offset in milliseconds stands in a file.
 
@@ -79,14 +105,10 @@ mod jump {
 
 #[cfg(test)]
 mod tests {
-    use super::MonotonicClock;
+    use super::{MonotonicClock, slept};
 
     fn clock(last: i64) -> MonotonicClock {
-        MonotonicClock::start(
-            last,
-            #[cfg(feature = "faults")]
-            std::path::Path::new("/nonexistent"),
-        )
+        MonotonicClock::start(last, std::path::Path::new("/nonexistent"))
     }
 
     #[test]
@@ -96,6 +118,20 @@ mod tests {
         let first = clock.now();
         assert!(first >= future);
         assert!(clock.now() >= first);
+    }
+
+    #[test]
+    fn a_machine_that_slept_is_not_behind() {
+        // Two clocks that differ by a second are no sleep, however long they run.
+        for (known, passed, awake, expect) in [
+            (0, 1_000, 0, 0),
+            (0, 86_401_000, 86_400_500, 0),
+            (0, 28_810_000, 10_000, 28_800_000),
+            (28_800_000, 28_830_000, 29_400, 28_800_000),
+            (28_800_000, 57_640_000, 40_000, 57_600_000),
+        ] {
+            assert_eq!(slept(known, passed, awake), expect, "{known} {passed} {awake}");
+        }
     }
 
     #[test]

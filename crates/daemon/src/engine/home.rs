@@ -18,6 +18,7 @@ pub(in crate::engine) mod skill_requests;
 pub(in crate::engine) mod skill_schedules;
 pub(in crate::engine) mod skills;
 pub(in crate::engine) mod spending;
+pub(in crate::engine) mod time_zones;
 pub(in crate::engine) mod unsaved_buffers;
 mod web;
 
@@ -38,6 +39,7 @@ use bridle_memex::MemoryStore;
 use bridle_record::{AppendNumbers, RecordAppend};
 use bridle_skill_host::SkillRegistry;
 
+use crate::config::SettingFact;
 use crate::engine::home::action_catalog::ActionCatalog;
 use crate::engine::home::engine_files::EngineFiles;
 use crate::engine::home::guard::PolicyGuard;
@@ -75,8 +77,13 @@ pub(crate) struct Home {
     pub(crate) overlays: Arc<UnsavedBuffers>,
     /// Secrets by name and host, for whoever sends a request; masked in everything that is recorded or shown.
     pub(crate) secrets: Arc<SecretStore>,
+<<<<<<< HEAD
     /// Skills of the owner.
     pub(in crate::engine) skills: Arc<SkillRegistry>,
+=======
+    /// Settings as they were given.
+    pub(in crate::engine) settings: Arc<[SettingFact]>,
+>>>>>>> e3439db59e0d38745ec16ff08f6a34acb12bac7e
 }
 
 impl Home {

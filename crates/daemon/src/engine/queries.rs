@@ -3,6 +3,7 @@
 //! In reading order:
 //! - `query`: lists, approvals, policies, the folder of the memory
 //! - `context_query`: questions with `:target :context`; `memory_query` and `buffer_query` answer them
+//! - `config_query`: settings, told to owners
 //! - `record_query`: the record, read over the protocol
 //! - `effects_query`: projects, commits, actuators, the jail
 //! - `grant_query`: grants offered, made, listed, taken back
@@ -11,6 +12,7 @@
 //! - `facts`: what the daemon tells about itself
 
 pub(in crate::engine) mod buffer_query;
+pub(in crate::engine) mod config_query;
 pub(in crate::engine) mod context_actuator;
 pub(in crate::engine) mod context_query;
 pub(in crate::engine) mod effects_query;

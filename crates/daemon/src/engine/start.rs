@@ -49,7 +49,7 @@ fn clock(store: &mut RecordStore, config: &DaemonConfig) -> Result<MonotonicCloc
     let _ = config;
     Ok(MonotonicClock::start(
         store.latest_at().map_err(DaemonError::Record)?,
-        #[cfg(feature = "faults")]
+        #[cfg(any(test, feature = "faults"))]
         &config.state,
     ))
 }
@@ -60,9 +60,9 @@ const HEARTBEAT_SESSION: &str = "heartbeat";
 /// The principal of what the daemon itself does.
 const DAEMON_PRINCIPAL: &str = "daemon";
 
-/// Longest sleep of the timer. In a test build the clock may jump while it sleeps.
+/// Longest sleep of the timer: so soon it is noticed that the machine slept. In a test build the clock may jump meanwhile.
 const MAX_TIMER_SLEEP: Duration =
-    if cfg!(feature = "faults") { Duration::from_millis(100) } else { Duration::from_secs(3600) };
+    if cfg!(feature = "faults") { Duration::from_millis(100) } else { Duration::from_secs(60) };
 
 /// Opens the record, takes up what was left open, and starts the timer. The work does not
 /// depend on how much is in the record.
@@ -144,7 +144,11 @@ pub(in crate::engine) async fn start_with(
         spending,
         overlays,
         secrets: config.secret_store(),
+<<<<<<< HEAD
         skills: Arc::clone(&skills),
+=======
+        settings: Arc::clone(&config.settings),
+>>>>>>> e3439db59e0d38745ec16ff08f6a34acb12bac7e
     };
     let skills = HostedSkills {
         registry: skills,

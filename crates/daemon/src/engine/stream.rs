@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use bridle_host::{ActChannel, ThoughtChannel};
 use bridle_loop::{
-    ActuatorLocation, ActuatorRef, ActuatorSpec, KeywordName, RecordKind, SessionId, TextDigest,
+    ActuatorLocation, ActuatorRef, ActuatorSpec, KeywordName, RecordKind, SessionId,
+    SessionWorkload, TextDigest,
 };
 use bridle_sexp::Value;
 
@@ -164,6 +165,7 @@ impl StreamEventKind {
             | RecordKind::Decided
             | RecordKind::Finish
             | RecordKind::Started
+            | RecordKind::Shown
             | RecordKind::Mark
             | RecordKind::DaemonUp
             | RecordKind::DaemonDown
@@ -355,6 +357,16 @@ pub(crate) enum EngineActivity {
     Asking,
 }
 
+/// Pairs that tell what a session has to do; nothing of it, no pairs.
+pub(crate) fn workload_pairs(load: SessionWorkload) -> impl Iterator<Item = (&'static str, Value)> {
+    let SessionWorkload { running, waiting, parked } = load;
+    let pairs = [("running", running), ("waiting", waiting), ("parked", parked)];
+    pairs
+        .into_iter()
+        .filter(|(_, count)| *count > 0)
+        .map(|(key, count)| (key, Value::int(i64::try_from(count).unwrap_or(i64::MAX))))
+}
+
 impl EngineActivity {
     /// As a keyword, without the colon.
     pub(crate) fn as_str(self) -> &'static str {
@@ -376,6 +388,8 @@ pub(crate) struct AttachSnapshot {
     pub(crate) seq: u64,
     /// Activity of the engine.
     pub(crate) status: SessionStatus,
+    /// Number of its turns and signals, by what they do.
+    pub(crate) load: SessionWorkload,
     /// Part that the shell plays.
     pub(crate) role: AttachRole,
 }

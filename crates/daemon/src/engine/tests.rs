@@ -7,6 +7,7 @@ mod consultants;
 mod context;
 mod control;
 mod grants;
+mod long_turns;
 mod memory;
 mod overlay;
 mod overloads;

@@ -6,6 +6,7 @@
 //! can be canceled.
 
 pub(in crate::engine) mod admin;
+mod shown_text;
 
 use std::sync::Arc;
 
@@ -27,6 +28,7 @@ use crate::engine::sessions::inbox_item::InboxItem;
 use crate::engine::sessions::live_session::CancellableWorker;
 use crate::engine::sessions::live_session::LiveSessionSlot;
 use crate::engine::sessions::load;
+use crate::engine::workers::shown_text::{SHOWN_INTERVAL, ShownText};
 use crate::log_line::one_line;
 
 /// An order on its way to an actuator of the host.
@@ -125,6 +127,8 @@ async fn draft(
     let shells = Arc::clone(&session);
     let mask = PieceMask::new(hub.home.secrets.redactor());
     let reasons = PieceMask::new(hub.home.secrets.redactor());
+    let shown = Arc::new(ShownText::new(Arc::clone(&hub), Arc::clone(&session), effect));
+    let recorded = Arc::clone(&shown);
     let show = move |channel: ThoughtChannel, text: &str| {
         let masked = match channel {
             ThoughtChannel::Text => mask.pass(text),
@@ -132,6 +136,9 @@ async fn draft(
         };
         let dropped = shells.lock().show_piece((turn, effect), channel, &masked);
         lost.inc_by(dropped as u64);
+        if channel == ThoughtChannel::Text {
+            recorded.push(&masked);
+        }
     };
     let offered = hub.home.offered_to(&prompt).await;
     let io = ThoughtIo::new(cancel).showing(show).on(hub.running.blocking().clone());
@@ -140,7 +147,7 @@ async fn draft(
         let (readers, id) = (readers.clone(), id.clone());
         Box::pin(async move { load::result(&readers, id, seq).await.ok().flatten() })
     });
-    let mut draft = host.think(&prompt, &io).await?;
+    let mut draft = recording(&shown, host.think(&prompt, &io)).await?;
     if !host.prepares(&draft.calls) {
         return Ok(draft);
     }
@@ -154,6 +161,17 @@ async fn draft(
         reason: "an actuator broke off while it looked at a proposal".into(),
         retryable: true,
     })
+}
+
+/// Waits for a draft, and has what is shown before it recorded from time to time.
+async fn recording<T>(shown: &ShownText, thinking: impl Future<Output = T>) -> T {
+    let mut thinking = std::pin::pin!(thinking);
+    loop {
+        match tokio::time::timeout(SHOWN_INTERVAL, &mut thinking).await {
+            Ok(done) => return done,
+            Err(_) => shown.flush(),
+        }
+    }
 }
 
 /// Has a host actuator carry an order out. Its start is durable.

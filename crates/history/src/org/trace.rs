@@ -122,6 +122,7 @@ impl SessionTrace {
             | RecordKind::Counted
             | RecordKind::Tick
             | RecordKind::Started
+            | RecordKind::Shown
             | RecordKind::Mark
             | RecordKind::DaemonUp
             | RecordKind::DaemonDown

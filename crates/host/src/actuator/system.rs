@@ -7,7 +7,16 @@ use super::Actuator;
 use crate::io::{ActIo, HostFuture};
 
 /// Administration, and the plans of a session.
-const ACTIONS: &[&str] = &["forget", "fork", "go-on", "schedule", "set-limits", "unschedule"];
+const ACTIONS: &[&str] = &[
+    "forget",
+    "fork",
+    "go-on",
+    "pause-schedule",
+    "resume-schedule",
+    "schedule",
+    "set-limits",
+    "unschedule",
+];
 
 /// A name without hands.
 pub(super) struct SystemActuator;

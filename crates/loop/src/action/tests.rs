@@ -22,6 +22,8 @@ fn risk_follows_from_the_action() {
     check(r#"(:action :log :text "x")"#, "log safe");
     check(r#"(:action :schedule :name "a" :in 0 :payload (:sensor :x))"#, "schedule safe");
     check(r#"(:action :unschedule :name "a")"#, "unschedule safe");
+    check(r#"(:action :pause-schedule :name "a")"#, "pause-schedule safe");
+    check(r#"(:action :resume-schedule :name "a")"#, "resume-schedule safe");
     check(r#"(:action :tally :file "x")"#, "tally safe");
     check(r#"(:action :insert-at-end :text "x")"#, "insert-at-end caution");
     check(r#"(:action :refactor-subtree :target-id "x")"#, "refactor-subtree caution");

@@ -100,6 +100,24 @@ const ACTIONS: &[KnownAction] = &[
             KnownArgument("name", Text, true, "Name; a schedule of the same name is replaced"),
             KnownArgument("in", Integer, false, "Milliseconds until it fires once"),
             KnownArgument("every", Integer, false, "Milliseconds between firings"),
+            KnownArgument(
+                "cron",
+                Text,
+                false,
+                "Cron expression of five fields, such as `0 7 * * 1-5`",
+            ),
+            KnownArgument(
+                "zone",
+                Text,
+                false,
+                "Time zone of the expression; the daemon's if absent",
+            ),
+            KnownArgument(
+                "missed",
+                Choice(&["once", "skip"]),
+                false,
+                "What to do about runs while the daemon did not run: one of them later, or none",
+            ),
             KnownArgument("payload", Plist, true, "Payload of the signal, with a `:sensor`"),
             KnownArgument("times", Integer, false, "Firings at most"),
             KnownArgument("until", Integer, false, "Last moment, in milliseconds since 1970"),
@@ -108,6 +126,16 @@ const ACTIONS: &[KnownAction] = &[
     KnownAction(
         "unschedule",
         "Forget a schedule.",
+        &[KnownArgument("name", Text, true, "Name of the schedule")],
+    ),
+    KnownAction(
+        "pause-schedule",
+        "Have a schedule wait until it is resumed.",
+        &[KnownArgument("name", Text, true, "Name of the schedule")],
+    ),
+    KnownAction(
+        "resume-schedule",
+        "Have a paused schedule go on.",
         &[KnownArgument("name", Text, true, "Name of the schedule")],
     ),
     KnownAction(

@@ -62,8 +62,18 @@ fn read(payload: &Value) -> Result<Action, InvalidAction> {
 
 #[test]
 fn required_arguments_are_enough_for_every_known_action() {
-    let own =
-        ["message", "notify", "complete", "eval", "log", "insert-at-end", "unschedule", "fork"];
+    let own = [
+        "message",
+        "notify",
+        "complete",
+        "eval",
+        "log",
+        "insert-at-end",
+        "unschedule",
+        "pause-schedule",
+        "resume-schedule",
+        "fork",
+    ];
     let known = [MEMORY_ACTIONS, FILE_ACTIONS, HTTP_ACTIONS, STAGE_ACTIONS, &own].concat();
     for name in known {
         let spec = ActionSpec::known(name);

@@ -186,6 +186,7 @@ impl Event {
             | RecordKind::Say
             | RecordKind::Finish
             | RecordKind::Started
+            | RecordKind::Shown
             | RecordKind::Mark
             | RecordKind::DaemonUp
             | RecordKind::DaemonDown

@@ -440,6 +440,8 @@ pub(crate) fn kind(action: &Action) -> &'static str {
         Action::File(file) => return if file.is_change() { "write" } else { "read" },
         Action::Http(_) => return "net",
         Action::Context(_) => return CONTEXT,
+        // Whoever may plan may have a plan wait.
+        Action::PauseSchedule { .. } => return "schedule",
         Action::Stage(stage) => {
             let is_commit = matches!(stage.operation, StageOperation::Commit { .. });
             return if is_commit { "commit" } else { OTHER };

@@ -29,6 +29,34 @@ impl StartedBody {
     }
 }
 
+/// Body of a `shown` record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ShownBody<'v> {
+    /// Thought that shows it; `None` when its number cannot be read.
+    pub effect: Option<EffectId>,
+    /// Bytes of the text before this part.
+    pub offset: Option<u64>,
+    /// Part of the text.
+    pub text: Option<&'v str>,
+}
+
+impl<'v> ShownBody<'v> {
+    /// The text of a body.
+    pub fn write(effect: EffectId, offset: u64, text: &str) -> String {
+        let fields = PlistBuilder::new().put_number("effect", effect.0);
+        fields.put_number("offset", offset).put("text", text).done().to_string()
+    }
+
+    /// Reads a body.
+    pub fn read(value: &'v Value) -> Self {
+        Self {
+            effect: view::number(value, "effect").map(EffectId),
+            offset: view::number(value, "offset"),
+            text: view::text(value, "text"),
+        }
+    }
+}
+
 /// Body of a `mark` record, which older versions wrote.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MarkBody<'v> {

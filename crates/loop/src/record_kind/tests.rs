@@ -5,7 +5,8 @@
 use bridle_sexp::Value;
 
 use super::{
-    CatalogBody, CompactedBody, MarkBody, PolicyBody, RecordClass, RecordKind, StartedBody,
+    CatalogBody, CompactedBody, MarkBody, PolicyBody, RecordClass, RecordKind, ShownBody,
+    StartedBody,
 };
 use crate::{
     AnsweredBody, CancelledBody, DecidedBody, EffectId, Event, FinishBody, IntentBody, OutcomeBody,
@@ -62,6 +63,10 @@ fn read(kind: RecordKind, body: &Value) -> String {
         RecordKind::Say => format!("{:?}", SayBody::read(body).answers),
         RecordKind::Finish => format!("{:?}", FinishBody::turn_end(body)),
         RecordKind::Started => format!("{:?}", StartedBody::read(body).effect),
+        RecordKind::Shown => {
+            let shown = ShownBody::read(body);
+            format!("{:?} {:?} {:?}", shown.effect, shown.offset, shown.text)
+        }
         RecordKind::Mark => format!("{:?}", MarkBody::read(body)),
         RecordKind::Policy => format!("{:?}", PolicyBody::read(body).text),
         RecordKind::Compacted => {
@@ -116,6 +121,7 @@ fn bodies_are_read_as_they_were_written() {
     let hash = PolicyHash::of("x");
     let policy = PolicyBody::write(hash, "permit");
     let started = StartedBody::write(EffectId(7));
+    let shown = ShownBody::write(EffectId(7), 12, "so far");
     let actions = crate::ActionSpec::known_all(&["log"]);
     let catalog =
         CatalogBody::write(&crate::ActuatorSpec { name: crate::KeywordName::new("log"), actions });
@@ -160,6 +166,7 @@ fn bodies_are_read_as_they_were_written() {
         (RecordKind::Say, "(:answers 9 :payload nil)", "Some(9)"),
         (RecordKind::Finish, "(:turn 1 :reason :answered)", r#"(Some(1), Some("answered"))"#),
         (RecordKind::Started, &started, "Some(EffectId(7))"),
+        (RecordKind::Shown, &shown, "Some(EffectId(7)) Some(12) Some(\"so far\")"),
         (RecordKind::Mark, r#"(:state "ab")"#, r#"TextHash("ab")"#),
         (RecordKind::Mark, r#"(:digest "cd")"#, r#"Digest("cd")"#),
         (RecordKind::Policy, &policy, r#"Some("permit")"#),

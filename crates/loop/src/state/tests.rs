@@ -60,7 +60,7 @@ fn what_is_no_state_is_refused_by_its_key() {
         (":now 0", ":now soon", "now"),
         (":seq 0", ":seq -1", "seq"),
         (":tries 3", ":tries 4294967296", "tries"),
-        (":depth 10", "", "depth"),
+        (":depth 200", "", "depth"),
         (":turns 0", ":turns 0 :queue 3", "queue"),
         (":turns 0", ":turns 0 :history (1)", "asked"),
         (":turns 0", ":turns 0 :turn (:id 1)", "next"),

@@ -9,8 +9,8 @@ use bridle_sexp::Value;
 
 use super::{
     ApprovalResolution, LazyText, OpenApproval, OutcomeListener, OutcomeReturn, PendingAct,
-    PlannedSchedule, QueuedSignal, ResolvedApproval, RunningTurn, SessionState, SharedHistory,
-    StageClosing, TurnContinuation, TurnStage,
+    QueuedSignal, ResolvedApproval, RunningTurn, SessionState, SharedHistory, StageClosing,
+    TurnContinuation, TurnStage,
 };
 use crate::budget::BudgetCounters;
 use crate::consult::{self, ConsultFinding, ConsultStage, ConsultantRef, HeldProposals};
@@ -30,6 +30,7 @@ use crate::plist_codec::{
 };
 use crate::policy::InstalledPolicies;
 use crate::privacy::Privacy;
+use crate::schedule::PlannedSchedule;
 use crate::thought::{CallSlot, ThoughtRound};
 use crate::turn_budget::TurnBudget;
 
@@ -218,41 +219,6 @@ fn push_text(bytes: &mut Vec<u8>, text: &str) {
 fn push_past<T>(bytes: &mut Vec<u8>, kept: &SharedHistory<T>) {
     bytes.extend_from_slice(&(kept.len() as u64).to_le_bytes());
     bytes.extend_from_slice(&kept.sum().to_le_bytes());
-}
-
-impl PlannedSchedule {
-    fn to_value(&self, name: &str) -> Value {
-        PlistBuilder::new()
-            .put("name", name)
-            .put("due", self.due.0)
-            .put_some("every", self.every)
-            .put("payload", Value::clone(&self.payload))
-            .put_some("left", self.left.map(i64::from))
-            .put_some("until", self.until.map(|until| until.0))
-            .done()
-    }
-
-    fn from_value(value: &Value) -> Result<(Box<str>, Self), UnreadableValue> {
-        let every = value.get("every").map(|every| {
-            every.as_i64().ok_or(UnreadableValue::new("every", "a number of milliseconds"))
-        });
-        let planned = Self {
-            due: time(value, "due")?,
-            every: every.transpose()?,
-            payload: Arc::new(required(value, "payload")?.clone()),
-            left: match value.get("left") {
-                Some(_) => Some(
-                    number(value, "left").map(|left| u32::try_from(left).unwrap_or(u32::MAX))?,
-                ),
-                None => None,
-            },
-            until: match value.get("until") {
-                Some(_) => Some(time(value, "until")?),
-                None => None,
-            },
-        };
-        Ok((plist_codec::text(value, "name")?, planned))
-    }
 }
 
 impl PendingAct {

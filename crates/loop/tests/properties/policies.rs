@@ -60,13 +60,14 @@ const CONDITIONS: [&str; 14] = [
     r#"context.target == Actuator::"emacs""#,
 ];
 
-const WISHES: [(&str, &str); 12] = [
+const WISHES: [(&str, &str); 13] = [
     ("asker", r#"(:action :message :text "x")"#),
     ("emacs", r#"(:action :notify :text "x")"#),
     ("emacs", r#"(:action :eval :code "x")"#),
     ("emacs", r#"(:action :insert-at-end :text "x" :buffer "record.db")"#),
     ("system", r#"(:action :forget :session "s")"#),
     ("system", r#"(:action :schedule :name "x" :in 5000 :payload (:sensor :tea))"#),
+    ("system", r#"(:action :resume-schedule :name "x")"#),
     ("host", r#"(:action :write :path "/protected/record.db" :text "x")"#),
     ("host", r#"(:action :write :path "/srv/me/x" :text "x")"#),
     ("host", r#"(:action :exec :argv ("rm" "-rf" "/protected"))"#),

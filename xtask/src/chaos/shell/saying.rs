@@ -21,6 +21,8 @@ pub(crate) enum SayingKind {
     Chain,
     /// Two counted effects.
     Pair,
+    /// Thirty counted effects in three rounds, ten at once.
+    Long,
     /// The thinker fails.
     Fail,
     /// A request to a shell.
@@ -41,6 +43,7 @@ impl SayingKind {
         Self::Tally,
         Self::Chain,
         Self::Pair,
+        Self::Long,
         Self::Fail,
         Self::Ring,
         Self::Count,
@@ -61,6 +64,7 @@ impl SayingKind {
             Self::Tally => "tally",
             Self::Chain => "chain",
             Self::Pair => "pair",
+            Self::Long => "long",
             Self::Fail => "fail",
             Self::Ring => "ring",
             Self::Count => "count",

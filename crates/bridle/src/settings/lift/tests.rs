@@ -1,6 +1,7 @@
 //! The table and the daemon agree about defaults.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use bridle_daemon::config::{DaemonConfig, PolicyChoice, ThinkerChoice};
 
@@ -41,6 +42,7 @@ fn defaults_are_those_of_the_daemon() {
         protected: lifted.protected.clone(),
         // So do toolchains; a daemon in a test runs no program.
         effects: lifted.effects.clone(),
+        settings: Arc::clone(&lifted.settings),
         ..DaemonConfig::default()
     };
     assert_eq!(format!("{lifted:?}"), format!("{daemon:?}"));

@@ -12,8 +12,9 @@ use bridle_jail::{SecretRedactor, SecretStore};
 use bridle_loop::{
     ActuatorLocation, ActuatorRef, AnsweredBody, CatalogBody, Decision, Effect, EffectId, Event,
     FinishBody, KeywordName, Order, Outcome, PrincipalTallies, ProposalAuthor, RecordKind,
-    ReflexAdvice, SayBody, Seq, SessionStart, SharedText, SignalContext, SignalKind, StartedBody,
-    TextDigest, ThinkerFault, TimerTick, UnixMillis, Utterance, Verdict, step,
+    ReflexAdvice, SayBody, Seq, SessionStart, SessionState, SessionWorkload, SharedText, ShownBody,
+    SignalContext, SignalKind, StartedBody, TextDigest, ThinkerFault, TimerTick, UnixMillis,
+    Utterance, Verdict, step,
 };
 use bridle_record::{
     MessageReceipt, NewRecord, NewSessionRow, RecordAppend, RecordCause, RecordNumber, SharedPart,
@@ -46,7 +47,8 @@ const ENGINE: &str = "engine";
 const MAX_SHELL_ACTUATORS: usize = 64;
 
 /// Reason for a turn whose thought was begun before a restart and has no draft.
-const LOST_THOUGHT: &str = "the thought was lost in a restart and may have been paid for";
+const LOST_THOUGHT: &str = "the thought was lost in a restart and may have been paid for; the record has what it \
+                            showed, in parts of the kind `shown`";
 
 /// Outcome of an order that was called off before it began.
 const STOPPED_BEFORE: &str = "stopped before it began";
@@ -58,7 +60,19 @@ const CONFLICT: &str = "this id was used before with another body; use a new one
 const NOT_KNOWN: &str = "no message of this id is known";
 
 /// Reason for a message that would have to wait behind too many others.
-const NO_ROOM: &str = "too many messages of this session wait for their turn; send it again later";
+fn no_room(state: &SessionState) -> EngineError {
+    let SessionWorkload { waiting, parked, .. } = state.workload();
+    let limit = state.limits().queue;
+    let parked = match parked {
+        0 => String::new(),
+        count => format!(", and {count} turns wait for a yes"),
+    };
+    let reason = format!(
+        "no room for one more message: {waiting} of this session wait for their turn, of at most {limit}{parked}; \
+         send it again later"
+    );
+    EngineError::because(EngineErrorCode::Overloaded, reason)
+}
 
 /// Work for when the append is durable, in order.
 #[derive(Debug)]
@@ -205,6 +219,7 @@ impl<'a> AppendBatch<'a> {
                 let effect = EffectId(effect);
                 self.event(Event::Drafted { effect, draft }, cause, ENGINE);
             }
+            InboxItem::Shown { effect, offset, text } => self.shown(effect, offset, &text),
             InboxItem::Start { effect } => self.start(effect),
             InboxItem::Tick(tick) => {
                 let due = self.core.state.next_deadline().is_some_and(|time| time.0 <= self.at);
@@ -302,7 +317,7 @@ impl<'a> AppendBatch<'a> {
         }
         if !self.core.state.has_room_for(&inbound.signal) {
             // A receipt is for what was taken: this is new when it comes again.
-            let failure = EngineError::because(EngineErrorCode::Overloaded, NO_ROOM);
+            let failure = no_room(&self.core.state);
             return self.after.push(PostCommit::Refuse { inbound, failure });
         }
         self.register(offers);
@@ -464,6 +479,18 @@ impl<'a> AppendBatch<'a> {
         self.append.drafts.push(draft.caused_by(self.intent(effect)));
         self.append.started.push((session, effect));
         self.after.push(PostCommit::Execute { effect });
+    }
+
+    /// Records text that a thought has shown, unless it is over: then its draft has the text.
+    fn shown(&mut self, effect: u64, offset: usize, text: &str) {
+        if !self.core.awaits(effect) {
+            return;
+        }
+        let offset = u64::try_from(offset).unwrap_or(u64::MAX);
+        let body = ShownBody::write(EffectId(effect), offset, text);
+        let kind = RecordKind::Shown.word();
+        let draft = NewRecord::new(&*self.session, kind, self.at, ENGINE, body);
+        self.append.drafts.push(draft.caused_by(self.intent(effect)));
     }
 
     /// Sees to it that the session is judged by what holds now.

@@ -58,6 +58,7 @@ pub(in crate::engine) fn settle(
     let (begin, said) = (settling.begin, settling.said);
     drop_what_is_over(&mut inner, core, &said);
     inner.status = core.status();
+    inner.load = core.state.workload();
     inner.offer_requests();
     inner.wake_all();
     drop(inner);

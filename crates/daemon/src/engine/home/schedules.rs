@@ -10,8 +10,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use bridle_loop::{KeywordName, Proposal, ScheduleFact, SessionId, SessionState};
 use bridle_sexp::Value;
 
+use crate::engine::home::time_zones::TimeZones;
+
 /// Times that a schedule fires at most.
 pub(in crate::engine) const MAX_SCHEDULE_RUNS: i64 = 1_000;
+
+/// Times that a schedule of a cron expression fires at most: every hour for a year fits.
+pub(in crate::engine) const MAX_CRON_RUNS: i64 = 10_000;
 
 /// Longest time from the planning of a schedule to its end, in milliseconds: a yearly reminder fits.
 pub(in crate::engine) const MAX_SCHEDULE_LIFE_MS: i64 = 366 * 24 * 60 * 60 * 1_000;
@@ -27,7 +32,10 @@ pub(in crate::engine) const MAX_LISTED: usize = 1_000;
 
 /// Schedules of a daemon, by session.
 #[derive(Debug, Default)]
-pub(in crate::engine) struct ScheduleList(Mutex<BTreeMap<SessionId, SessionSchedules>>);
+pub(in crate::engine) struct ScheduleList {
+    plans: Mutex<BTreeMap<SessionId, SessionSchedules>>,
+    zones: TimeZones,
+}
 
 #[derive(Debug)]
 struct SessionSchedules {
@@ -86,6 +94,9 @@ impl ScheduleList {
         let mut facts =
             vec![("elsewhere", Value::int(i64::try_from(elsewhere).unwrap_or(i64::MAX)))];
         facts.extend(longest_of(payload, at).into_iter().map(|(key, it)| (key, Value::int(it))));
+        if given(payload, "cron").is_some() {
+            facts.extend(self.zones.facts(given(payload, "zone"), at, MAX_SCHEDULE_LIFE_MS));
+        }
         *payload = with(payload, facts);
     }
 
@@ -112,26 +123,33 @@ impl ScheduleList {
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<SessionId, SessionSchedules>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.plans.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Returns the ends of a schedule that is planned at this time, where its payload has none or later ones. One that fires
 /// once needs none, unless it fires too late: then its end comes before, and it is refused.
 fn longest_of(payload: &Value, at: i64) -> Vec<(&'static str, i64)> {
-    let given = |key| payload.get(key).filter(|it| !it.is_nil());
+    let given = |key| given(payload, key);
     let exceeds = |key, most| given(key).and_then(Value::as_i64).is_some_and(|it| it > most);
-    let repeats = given("every").is_some();
+    let is_cron = given("cron").is_some();
+    let repeats = given("every").is_some() || is_cron;
+    let most = if is_cron { MAX_CRON_RUNS } else { MAX_SCHEDULE_RUNS };
     let last = at.saturating_add(MAX_SCHEDULE_LIFE_MS);
     let mut ends = Vec::new();
-    if exceeds("times", MAX_SCHEDULE_RUNS) || (repeats && given("times").is_none()) {
-        ends.push(("times", MAX_SCHEDULE_RUNS));
+    if exceeds("times", most) || (repeats && given("times").is_none()) {
+        ends.push(("times", most));
     }
     let lasts = repeats || exceeds("in", MAX_SCHEDULE_LIFE_MS);
     if exceeds("until", last) || (lasts && given("until").is_none()) {
         ends.push(("until", last));
     }
     ends
+}
+
+/// Value under a key, unless it is nil.
+fn given<'v>(payload: &'v Value, key: &str) -> Option<&'v Value> {
+    payload.get(key).filter(|it| !it.is_nil())
 }
 
 /// A plist with other values under these keys, whatever it had there.

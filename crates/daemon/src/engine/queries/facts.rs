@@ -5,13 +5,13 @@ use std::collections::HashMap;
 use std::sync::{Arc, OnceLock, Weak};
 
 use bridle_host::{DaemonFacts, SessionFact, SessionList, SessionVisibility, StatusFact};
-use bridle_loop::{ANONYMOUS, SessionAccess, SessionId};
+use bridle_loop::{ANONYMOUS, SessionAccess, SessionId, SessionWorkload};
 use bridle_record::SessionRow;
 use bridle_sexp::Value;
 
 use crate::access::principal::Principal;
 use crate::engine::hub::Hub;
-use crate::engine::stream::{EngineActivity, SessionStatus};
+use crate::engine::stream::{EngineActivity, SessionStatus, workload_pairs};
 
 /// Most sessions in one list; the ones with the latest activity are shown.
 const SESSIONS: usize = 1000;
@@ -61,6 +61,7 @@ struct LiveSession {
     head: u64,
     shells: usize,
     status: SessionStatus,
+    load: SessionWorkload,
 }
 
 impl DaemonFacts for HubFacts {
@@ -111,7 +112,7 @@ pub(in crate::engine) fn list(hub: &Hub, who: &Principal) -> Value {
     let rows = rows.iter().take(LOOKED_AT).filter(|row| sees(row));
     Value::list(rows.take(SESSIONS).map(|row| {
         let live = live.get(&*row.name).copied().unwrap_or_default();
-        Value::plist([
+        let pairs = [
             ("session", Value::str(&*row.name)),
             ("owner", Value::str(&*row.owner)),
             ("seq", number(row.head_seq.max(live.head))),
@@ -120,7 +121,8 @@ pub(in crate::engine) fn list(hub: &Hub, who: &Principal) -> Value {
             ("at", Value::int(row.last_at)),
             ("shells", number(live.shells as u64)),
             ("state", Value::keyword(live.status.doing.as_str())),
-        ])
+        ];
+        Value::plist(pairs.into_iter().chain(workload_pairs(live.load)))
     }))
 }
 
@@ -136,8 +138,12 @@ fn rows(hub: &Hub, sees: impl Fn(&str) -> bool) -> Vec<SessionRow> {
 fn live(hub: &Hub) -> HashMap<Box<str>, LiveSession> {
     let look = |session: Arc<crate::engine::sessions::live_session::LiveSessionSlot>| {
         let inner = session.lock();
-        let live =
-            LiveSession { head: inner.head, shells: inner.feeds.len(), status: inner.status };
+        let live = LiveSession {
+            head: inner.head,
+            shells: inner.feeds.len(),
+            status: inner.status,
+            load: inner.load,
+        };
         (session.id.as_str().into(), live)
     };
     hub.directory.present().into_iter().map(look).collect()
@@ -155,6 +161,12 @@ pub(crate) fn list_schedules(hub: &Hub, who: &Principal) -> Value {
             ("until", fact.until.map(|until| until.0)),
         ];
         let optional = optional.into_iter().filter_map(|(key, it)| Some((key, Value::int(it?))));
+        let cron = fact.cron.iter().flat_map(|(cron, zone)| {
+            [("cron", Value::str(&**cron)), ("zone", Value::str(&**zone))]
+        });
+        let missed = ("missed", Value::keyword(fact.missed.word()));
+        let paused = fact.is_paused.then_some(("paused", Value::T));
+        let optional = optional.chain(cron.collect::<Vec<_>>()).chain([missed]).chain(paused);
         let pairs = [
             ("session", Value::str(session.as_str())),
             ("owner", Value::str(&*owner)),

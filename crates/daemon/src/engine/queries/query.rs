@@ -3,6 +3,7 @@
 //! Read from a message by `talk`, answered by the hub. Only an answer to a question of the guard
 //! leaves a record, in the session that asked it; a list leaves none.
 
+use crate::engine::queries::config_query::{self, ConfigQuery};
 use crate::engine::queries::context_query::inform;
 use crate::engine::queries::effects_query::{self, EffectsQuery};
 use crate::engine::queries::facts;
@@ -69,6 +70,8 @@ pub(crate) enum DaemonQuery {
     Approve(ApprovalName, ApprovalReply),
     /// Read the policies again and let them hold.
     InstallPolicy,
+    /// Question about settings.
+    Config(ConfigQuery),
     /// Request about grants.
     Grant(GrantQuery),
     /// Take a folder of Org files up, by its path.
@@ -121,6 +124,9 @@ impl DaemonQuery {
         let action = payload.get("action").filter(|_| target.as_str() == SYSTEM)?;
         if let Some(asked) = GrantQuery::of(action, payload) {
             return Some(asked.map(DaemonQuery::Grant));
+        }
+        if let Some(asked) = ConfigQuery::of(action, payload) {
+            return Some(asked.map(DaemonQuery::Config));
         }
         if let Some(asked) = EffectsQuery::of(action, payload) {
             return Some(asked.map(DaemonQuery::Effects));
@@ -254,6 +260,8 @@ pub(crate) async fn ask_daemon(
             let hash = Value::str(hash.to_string());
             Ok(success("install-policy", [("hash", hash)]))
         }
+        DaemonQuery::Config(_) if !who.is_owner() => Err(hub.forbid(&who, RefusedAttempt::List)),
+        DaemonQuery::Config(asked) => config_query::answer(&hub.home.settings, &asked),
         DaemonQuery::Grant(_) if !who.is_owner() => Err(hub.forbid(&who, RefusedAttempt::Grant)),
         DaemonQuery::Grant(asked) => grant_query::answer(&hub, &who, asked, own).await,
         DaemonQuery::Effects(_) if !who.is_owner() => {

@@ -39,6 +39,8 @@ pub(in crate::engine) enum InboxItem {
     Consulted { effect: u64, advice: ReflexAdvice },
     /// A thinker is done.
     Drafted { effect: u64, draft: Result<Draft, ThinkerFault> },
+    /// A thought has shown a part of its text, behind so many bytes.
+    Shown { effect: u64, offset: usize, text: String },
     /// An order for a host actuator is recorded; begin it.
     Start { effect: u64 },
     /// Time passed.
@@ -95,6 +97,9 @@ impl InboxItem {
             InboxItem::Drafted { effect, draft } => {
                 Some(InboxItem::Drafted { effect: *effect, draft: draft.clone() })
             }
+            InboxItem::Shown { effect, offset, text } => {
+                Some(InboxItem::Shown { effect: *effect, offset: *offset, text: text.clone() })
+            }
             InboxItem::Start { effect } => Some(InboxItem::Start { effect: *effect }),
             InboxItem::Tick(tick) => Some(InboxItem::Tick(*tick)),
             InboxItem::Withdraw { seq, how, principal } => {
@@ -148,6 +153,7 @@ impl InboxItem {
             InboxItem::Outcome { .. } => "outcome",
             InboxItem::Consulted { .. } => "advice",
             InboxItem::Drafted { .. } => "draft",
+            InboxItem::Shown { .. } => "text",
             InboxItem::Start { .. } => "start",
             InboxItem::Tick(_) => "tick",
             InboxItem::Withdraw { .. } => "withdrawal",
@@ -182,6 +188,7 @@ impl InboxItem {
             InboxItem::Outcome { effect, .. }
             | InboxItem::Consulted { effect, .. }
             | InboxItem::Drafted { effect, .. }
+            | InboxItem::Shown { effect, .. }
             | InboxItem::Start { effect } => Some(*effect),
             _ => None,
         }

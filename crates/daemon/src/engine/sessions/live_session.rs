@@ -7,7 +7,7 @@
 use crate::config::EngineLimits;
 use crate::engine::error::EngineErrorCode;
 use crate::engine::home::Home;
-use bridle_loop::SessionAccess;
+use bridle_loop::{SessionAccess, SessionWorkload};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
@@ -73,6 +73,8 @@ pub(in crate::engine) struct SlotState {
     /// Senders that wait for an answer, by the number of their signal.
     pub(in crate::engine) waiters: BTreeMap<u64, ReplyWaiter>,
     pub(in crate::engine) status: SessionStatus,
+    /// Number of its turns and signals, by what they do.
+    pub(in crate::engine) load: SessionWorkload,
     /// Texts in the making.
     pub(in crate::engine) streams: Vec<LiveStream>,
     /// Shell that was let in last.

@@ -279,7 +279,8 @@ impl AttachedShell {
         let mut inner = self.session.lock();
         let role = inner.feed(self.id).map_or(AttachRole::Observer, |feed| feed.role);
         let session = self.session.id.clone();
-        AttachSnapshot { session, seq: inner.head, status: inner.status, role }
+        let (status, load) = (inner.status, inner.load);
+        AttachSnapshot { session, seq: inner.head, status, load, role }
     }
 
     /// The next numbered event: from the page, from the ring, or from the record.

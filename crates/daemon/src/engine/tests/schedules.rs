@@ -1,4 +1,4 @@
-//! Schedules have a least interval, a number, an end, and are listed.
+//! Schedules have a least interval, a number, an end, times of a clock on a wall, and are listed and paused.
 
 use bridle_loop::MAX_SCHEDULES_PER_PRINCIPAL;
 use bridle_sexp::Value;
@@ -117,4 +117,69 @@ async fn a_schedule_ends_after_its_longest_life_unless_it_ends_before() {
         .map(|row| row.expect("it is planned").get("until").and_then(Value::as_i64))
         .collect();
     assert!(ends[0] > Some(soon) && ends[1..] == [None, Some(soon)], "{all:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_cron_expression_is_read_in_the_time_zone_that_it_names() {
+    let rig = Rig::start().await;
+    let shell = rig.join("work", |_| {}).await;
+    // What the asker says about a zone is not what the daemon knows.
+    let said = plan(
+        &shell,
+        1,
+        ":name \"brief\" :cron \"0 7 * * *\" :zone \"Asia/Kolkata\" :offsets ((0 0)) :missed :skip",
+    )
+    .await;
+    let due = word(&said, "result").get("due").and_then(Value::as_i64).expect("a first time");
+    let zone = jiff::tz::TimeZone::get("Asia/Kolkata").expect("a zone of this machine");
+    let local = zone.to_datetime(jiff::Timestamp::from_millisecond(due).expect("a time"));
+    assert_eq!((local.hour(), local.minute(), local.second()), (7, 0, 0), "{said}");
+    assert_eq!(word(&said, "result").get("times").and_then(Value::as_i64), Some(10_000));
+    for (id, bad) in [
+        (2, ":cron \"0 7 * * *\" :zone \"Mars/Olympus\" :offsets ((0 0))"),
+        (3, ":cron \"0 7 * * *\" :zone \"../../etc/passwd\""),
+        (4, ":cron \"0 7 * *\""),
+        (5, ":cron \"0 7 * * *\" :every 60000"),
+        (6, ":cron \"0 0 31 2 *\""),
+        (7, ":cron \"0 7 * * *\" :missed :twice"),
+    ] {
+        let said = plan(&shell, id, &format!(":name \"bad\" {bad}")).await;
+        assert!(word(&said, "code").is_keyword("invalid-value"), "{bad}: {said}");
+    }
+    // Without a zone it is that of the machine, and the record names it.
+    plan(&shell, 8, ":name \"own\" :cron \"@hourly\"").await;
+    let all = listed(&rig.restart().await).await;
+    let row = |name| {
+        let is_it = |row: &&Value| row.get("name").and_then(Value::as_str) == Some(name);
+        all.iter().find(is_it).expect("a schedule")
+    };
+    let brief = row("brief");
+    assert_eq!(brief.get("cron").and_then(Value::as_str), Some("0 7 * * *"));
+    assert_eq!(brief.get("zone").and_then(Value::as_str), Some("Asia/Kolkata"));
+    assert_eq!(brief.get("due").and_then(Value::as_i64), Some(due));
+    assert!(brief.get("missed").is_some_and(|it| it.is_keyword("skip")), "{brief}");
+    assert!(row("own").get("zone").and_then(Value::as_str).is_some_and(|zone| !zone.is_empty()));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_paused_schedule_stays_paused_over_a_restart() {
+    let rig = Rig::start().await;
+    let shell = rig.join("work", |_| {}).await;
+    plan(&shell, 1, ":name \"tea\" :cron \"* * * * *\" :zone \"UTC\"").await;
+    let change = |shell: &Shell, id: i64, action: &str| {
+        shell.send(&format!(
+            "(:type :REQUEST :id {id} :target :system :payload (:action :{action} :name \"tea\"))"
+        ));
+    };
+    change(&shell, 2, "pause-schedule");
+    let said = shell.body(StreamEventKind::Say).await;
+    assert!(word(&said, "result").get("paused").is_some(), "{said}");
+    let rig = rig.restart().await;
+    let all = listed(&rig).await;
+    assert!(all.len() == 1 && all[0].get("paused").is_some(), "{all:?}");
+    let shell = rig.join("work", |_| {}).await;
+    change(&shell, 3, "resume-schedule");
+    let said = shell.body(StreamEventKind::Say).await;
+    assert!(word(&said, "status").is_keyword("success"), "{said}");
+    assert!(listed(&rig).await[0].get("paused").is_none());
 }

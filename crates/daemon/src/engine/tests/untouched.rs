@@ -18,7 +18,19 @@ use crate::engine::{OutboundItem, StreamEventKind};
 /// What the actuators of the host carry out. A new one fails the test below: find out whether it can
 /// write a file, see to it that it is refused for this one, and then add it here.
 const LOOKED_AT: [(&str, &[&str]); 4] = [
-    ("system", &["forget", "fork", "go-on", "schedule", "set-limits", "unschedule"]),
+    (
+        "system",
+        &[
+            "forget",
+            "fork",
+            "go-on",
+            "pause-schedule",
+            "resume-schedule",
+            "schedule",
+            "set-limits",
+            "unschedule",
+        ],
+    ),
     ("log", &["log"]),
     // It edits files, also of a folder that has the policies in it; those are protected.
     (

@@ -26,7 +26,7 @@ use crate::engine;
 use crate::engine::{
     AttachRequest, AttachRole, AttachSnapshot, AttachedShell, DaemonQuery, EngineError, EventView,
     OutboundItem, QueryAnswer, ResponseEffect, ShellOffer, StreamEvent, StreamEventKind,
-    StreamMode,
+    StreamMode, workload_pairs,
 };
 use crate::metrics::ConnectionTally;
 use crate::oacp::error_code::error_reply;
@@ -451,7 +451,8 @@ impl Conversation {
             ("role", Value::keyword(to_shell_role(snapshot.role).as_str())),
             ("state", Value::keyword(snapshot.status.doing.as_str())),
         ];
-        success(id, session_meta(snapshot), settled)
+        let load = workload_pairs(snapshot.load);
+        success(id, session_meta(snapshot), settled.into_iter().chain(load))
     }
 
     /// Returns how to write something that is too large to be written here.

@@ -17,7 +17,7 @@ use crate::policy::facts::{PolicyFacts, ProposalCircumstances, RequestedAction, 
 const SCHEMA: &str = include_str!("../schema.cedarschema");
 
 /// One payload of each kind.
-const PAYLOADS: [&str; 21] = [
+const PAYLOADS: [&str; 22] = [
     r#"(:action :message :text "x")"#,
     r#"(:action :notify :text "x")"#,
     r#"(:action :complete :prefix "x")"#,
@@ -27,6 +27,7 @@ const PAYLOADS: [&str; 21] = [
     r#"(:action :refactor-subtree :target-id "x")"#,
     r#"(:action :schedule :name "x" :in 1 :payload (:sensor :x))"#,
     r#"(:action :unschedule :name "x")"#,
+    r#"(:action :pause-schedule :name "x")"#,
     r#"(:action :forget :session "x")"#,
     r#"(:action :fork :record 1)"#,
     r#"(:action :read :path "/a/b c/\"d")"#,
