@@ -183,12 +183,8 @@ fn carry_one(
         OutcomeReturn { then_think: proposal.wants_outcome(), slots: slot.into_iter().collect() };
     let JudgedProposal { mut decision, way } = decide::judge(state, turn, by, proposal, objections);
     // A long text stands where it was proposed, and in what is said or done: the verdict names it.
-<<<<<<< HEAD
     let is_asked = by == ProposalAuthor::Asker || turn.signal.kind == SignalKind::Request;
-    let is_as_proposed = !is_asked && decision.dropped.is_empty();
-=======
-    let is_as_proposed = is_named && by != ProposalAuthor::Asker && decision.dropped.is_empty();
->>>>>>> e3439db59e0d38745ec16ff08f6a34acb12bac7e
+    let is_as_proposed = is_named && !is_asked && decision.dropped.is_empty();
     let is_said = matches!(&way, Ok(ProposalRoute::Do(order)) if said(order).is_some());
     if is_as_proposed && (is_said || weight(&decision.payload) >= MIN_NAMED_PAYLOAD_BYTES) {
         decision.proposal = Some(place);

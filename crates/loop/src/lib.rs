@@ -59,21 +59,12 @@ mod plist_codec;
 mod value_size;
 
 pub use action::{
-<<<<<<< HEAD
     ACTIONS as MEMORY_ACTIONS, Action, CONTEXT, CONTEXT_ACTIONS, ChangeCounts, ContextRead,
     DirectiveRequest, EDITS, EditOperation, EffectFacts, ExecCommand, ExecRequest, FILE_ACTIONS,
     FileOperation, FileRequest, GoOnRequest, HTTP_ACTIONS, InvalidAction, LimitsRequest, MAX_TOLD,
     MemoryEdit, OrgLocation, PREPARED, PlanningKeyword, PreparedEdit, RiskLevel, SKILL,
-    STAGE_ACTIONS, ScheduleRequest, ScheduleTime, StageOperation, StageRequest, TOOL, ToolCall,
-    TouchedResource, UNDOS, UndoRequest, UndoTarget, WebRequest,
-=======
-    ACTIONS as MEMORY_ACTIONS, Action, CONTEXT, CONTEXT_ACTIONS, ChangeCounts, ContextRead, EDITS,
-    EditOperation, EffectFacts, ExecCommand, ExecRequest, FILE_ACTIONS, FileOperation, FileRequest,
-    GoOnRequest, HTTP_ACTIONS, InvalidAction, LimitsRequest, MAX_TOLD, MemoryEdit, OrgLocation,
-    PREPARED, PlanningKeyword, PreparedEdit, RiskLevel, STAGE_ACTIONS, ScheduleRequest,
-    StageOperation, StageRequest, TOOL, ToolCall, TouchedResource, UNDOS, UndoRequest, UndoTarget,
-    WebRequest,
->>>>>>> e3439db59e0d38745ec16ff08f6a34acb12bac7e
+    STAGE_ACTIONS, ScheduleRequest, StageOperation, StageRequest, TOOL, ToolCall, TouchedResource,
+    UNDOS, UndoRequest, UndoTarget, WebRequest,
 };
 pub use action_spec::{
     ActionSpec, ActuatorSpec, ArgumentShape, ArgumentSpec, InvalidSpec, MAX_ACTION_SPECS,

@@ -157,9 +157,7 @@ impl LispCall {
         match result {
             Ok(CallProgress::Done(value)) => Ok(ProgramStep::Done(value)),
             Ok(CallProgress::Waits(value)) => Ok(ProgramStep::Waits(value)),
-            Err(error) => {
-                Err(SkillFault::of_lisp(&error, &self.source.file, &self.source.text))
-            }
+            Err(error) => Err(SkillFault::of_lisp(&error, &self.source.file, &self.source.text)),
         }
     }
 }

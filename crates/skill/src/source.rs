@@ -4,8 +4,8 @@ use bridle_org::{Document, Property, SourceBlock, Span};
 use sha2::{Digest as _, Sha256};
 
 use crate::fault::{SkillFault, SkillFaultKind};
-use crate::program::ProcessProgram;
 use crate::manifest::{Capability, CapabilitySet, SkillId, SkillManifest, SkillTrigger};
+use crate::program::ProcessProgram;
 use crate::test_source::{self, SkillTest};
 
 /// Bytes of a skill's file.
@@ -254,9 +254,11 @@ impl FileReader<'_, '_> {
     /// Language and arguments of a block that runs in a process: `:process t`, or the program itself.
     fn process_of(&self, block: &SourceBlock<'_>) -> Option<(String, Vec<String>)> {
         let own = block.argument("process").map(String::from_utf8_lossy);
-        let of_file = self.document.properties().iter().find(|property| {
-            property.key.eq_ignore_ascii_case(b"PROCESS")
-        });
+        let of_file = self
+            .document
+            .properties()
+            .iter()
+            .find(|property| property.key.eq_ignore_ascii_case(b"PROCESS"));
         let of_file = of_file.map(|property| String::from_utf8_lossy(property.value));
         let value = own.or(of_file)?;
         let value = value.trim();

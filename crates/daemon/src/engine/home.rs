@@ -77,13 +77,10 @@ pub(crate) struct Home {
     pub(crate) overlays: Arc<UnsavedBuffers>,
     /// Secrets by name and host, for whoever sends a request; masked in everything that is recorded or shown.
     pub(crate) secrets: Arc<SecretStore>,
-<<<<<<< HEAD
     /// Skills of the owner.
     pub(in crate::engine) skills: Arc<SkillRegistry>,
-=======
     /// Settings as they were given.
     pub(in crate::engine) settings: Arc<[SettingFact]>,
->>>>>>> e3439db59e0d38745ec16ff08f6a34acb12bac7e
 }
 
 impl Home {

@@ -144,11 +144,8 @@ pub(in crate::engine) async fn start_with(
         spending,
         overlays,
         secrets: config.secret_store(),
-<<<<<<< HEAD
         skills: Arc::clone(&skills),
-=======
         settings: Arc::clone(&config.settings),
->>>>>>> e3439db59e0d38745ec16ff08f6a34acb12bac7e
     };
     let skills = HostedSkills {
         registry: skills,

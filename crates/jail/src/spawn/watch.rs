@@ -12,8 +12,8 @@ use rustix::fs::MemfdFlags;
 use rustix::pipe::PipeFlags;
 
 use super::{
-    ChildInput, Jail, JailEnd, JailOutcome, JailedChild, OutputPiece, OutputStream, PIECES_IN_FLIGHT,
-    RunFolder, StartedHelper, start_helper,
+    ChildInput, Jail, JailEnd, JailOutcome, JailedChild, OutputPiece, OutputStream,
+    PIECES_IN_FLIGHT, RunFolder, StartedHelper, start_helper,
 };
 use crate::control::{ControlChannel, HelperOrder, HelperReport, RunEnd, RunPlan};
 use crate::error::JailError;
