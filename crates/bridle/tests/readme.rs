@@ -35,6 +35,7 @@ const PROOFS: &[(&str, Proof)] = &[
     ("bridle backup bridle-backup", Proof::Says("hash chain intact")),
     ("bridle restore --verify bridle-backup", Proof::Says("whole: ")),
     ("bridle ask --plist help", Proof::Says("I am bridle")),
+    ("bridle chat", Proof::Typed("\u{4}", "idle")),
     ("bridle setup --memex ~/org --policy built-in --yes", Proof::Says("CHECK")),
     ("bridle secret list", Proof::Says("openai")),
     ("bridle health --detail", Proof::Says("healthy\n")),

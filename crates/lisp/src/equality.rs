@@ -84,7 +84,9 @@ impl Machine {
         pending: &mut Vec<(Word, Word)>,
     ) -> StepResult<bool> {
         if is_loose {
+            self.charge(self.digit_steps(one) + self.digit_steps(two))?;
             if let (Some(one), Some(two)) = (self.try_number(one), self.try_number(two)) {
+                self.charge_comparison(&one, &two)?;
                 return Ok(compare_numbers(&one, &two).is_eq());
             }
             if let (Some(one), Some(two)) = (one.as_character(), two.as_character()) {
@@ -95,9 +97,10 @@ impl Machine {
             return Ok(false);
         };
         let work = match left {
+            HeapObject::Text(text, _) if is_loose => text.len() / 8,
             HeapObject::Text(text, _) => text.len() / 32,
             HeapObject::Vector(elements, _) => elements.len() / 8,
-            _ => 0,
+            _ => self.digit_steps(one),
         };
         let answer = match (left, right) {
             (HeapObject::Text(one, _), HeapObject::Text(two, _)) if is_loose => {
@@ -156,8 +159,12 @@ impl Machine {
                 pending.push(pair.car);
                 continue;
             }
-            if is_loose && self.loose_hash(word, &mut hash, &mut pending) {
-                continue;
+            work += self.digit_steps(word);
+            if is_loose {
+                work += self.heap.text(word).map_or(0, |text| text.len() / 8);
+                if self.loose_hash(word, &mut hash, &mut pending) {
+                    continue;
+                }
             }
             match self.heap.get(word) {
                 Some(HeapObject::Text(text, _)) if is_deep => {

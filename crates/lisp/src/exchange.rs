@@ -4,6 +4,7 @@ use bridle_sexp::Value;
 
 use crate::heap::HeapObject;
 use crate::machine::Machine;
+use crate::number::RealNumber;
 use crate::symbols::{SymbolHome, well_known};
 use crate::trap::{LimitKind, StepResult, limit};
 use crate::value::{NIL, T, Word, tag};
@@ -67,11 +68,18 @@ impl Machine {
         })
     }
 
-    pub(crate) fn export(&mut self, word: Word, depth: usize) -> StepResult<Value> {
+    /// Data for the host. What several places share is copied for each: all of it stays below the heap's limit.
+    pub(crate) fn export(&mut self, word: Word) -> StepResult<Value> {
+        let mut room = self.heap.limit;
+        self.export_part(word, 0, &mut room)
+    }
+
+    fn export_part(&mut self, word: Word, depth: usize, room: &mut usize) -> StepResult<Value> {
         if depth > DEPTH {
             return Err(limit(LimitKind::Depth));
         }
         self.charge(1)?;
+        take_room(room, size_of::<Value>())?;
         if let Some(number) = word.as_fixnum() {
             return Ok(Value::Int(number));
         }
@@ -89,22 +97,20 @@ impl Machine {
                 let mut rest = word;
                 while rest.is_cons() {
                     let pair = self.heap.pair(rest);
-                    elements.push(self.export(pair.car, depth + 1)?);
+                    elements.push(self.export_part(pair.car, depth + 1, room)?);
                     rest = pair.cdr;
-                    if elements.len() * 32 > self.heap.limit {
-                        return Err(limit(LimitKind::Heap));
-                    }
                 }
-                let tail = self.export(rest, depth + 1)?;
+                let tail = self.export_part(rest, depth + 1, room)?;
                 Value::dotted(elements, tail)
             }
             tag::SINGLE => Value::float(f64::from(word.as_single().unwrap_or(0.0))),
             tag::CHARACTER => Value::str(word.as_character().unwrap_or('?').to_string()),
-            _ => self.export_object(word, depth)?,
+            _ => self.export_object(word, depth, room)?,
         })
     }
 
-    fn export_object(&mut self, word: Word, depth: usize) -> StepResult<Value> {
+    fn export_object(&mut self, word: Word, depth: usize, room: &mut usize) -> StepResult<Value> {
+        self.charge_export(word, room)?;
         match self.heap.get(word) {
             Some(HeapObject::Text(text, _)) => Ok(Value::str(text.to_owned_string())),
             Some(HeapObject::Double(number)) => Ok(Value::float(*number)),
@@ -116,13 +122,41 @@ impl Machine {
                 let words = words.clone();
                 let mut elements = Vec::new();
                 for word in words {
-                    elements.push(self.export(word, depth + 1)?);
+                    elements.push(self.export_part(word, depth + 1, room)?);
                 }
                 Ok(Value::vector(elements))
             }
             _ => Err(self.simple_error("a value that is no data cannot be handed to the host")),
         }
     }
+    /// Takes what a text or number becomes from the fuel and the room, before it is copied.
+    fn charge_export(&mut self, word: Word, room: &mut usize) -> StepResult<()> {
+        match self.heap.get(word) {
+            Some(HeapObject::Text(text, _)) => {
+                let bytes = text.bytes();
+                take_room(room, bytes)?;
+                self.charge(bytes / 64)
+            }
+            Some(HeapObject::Big(_) | HeapObject::Ratio(_)) => {
+                // A digit is more than three bits.
+                take_room(room, self.digit_steps(word).saturating_mul(64 * 8 / 3))?;
+                match self.number(word)? {
+                    RealNumber::Ratio(parts) => {
+                        self.charge_digits(&parts.numerator)?;
+                        self.charge_digits(&parts.denominator)
+                    }
+                    RealNumber::Integer(number) => self.charge_digits(&number),
+                    _ => Ok(()),
+                }
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+fn take_room(room: &mut usize, bytes: usize) -> StepResult<()> {
+    *room = room.checked_sub(bytes).ok_or_else(|| limit(LimitKind::Heap))?;
+    Ok(())
 }
 
 /// The data language spells plain names in lower case, Lisp in upper case; others stay as they are.

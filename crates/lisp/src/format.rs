@@ -14,15 +14,18 @@ use num_traits::Signed as _;
 
 use crate::heap::HeapObject;
 use crate::machine::Machine;
+use crate::symbols::well_known;
 use crate::trap::{LimitKind, StepResult, limit};
-use crate::value::Word;
+use crate::value::{NIL, Word};
 
 /// Arguments and how many were used.
 struct ArgumentCursor {
     words: Vec<Word>,
     at: usize,
-    /// Lists that are left where the arguments are one of several, for `~:^`.
-    lists_left: Option<usize>,
+    /// Atom behind the dot of the list that the arguments come from, or `nil`.
+    tail: Word,
+    /// Whether no list is left where the arguments are one of several, for `~:^`.
+    is_last_list: Option<bool>,
 }
 
 /// Whether formatting goes on behind a piece.
@@ -54,14 +57,40 @@ fn is_end(parameters: &[DirectiveParameter]) -> Option<bool> {
 }
 
 impl ArgumentCursor {
-    fn next(&mut self, m: &mut Machine) -> StepResult {
-        let word = self.words.get(self.at).copied();
-        self.at += 1;
-        word.ok_or_else(|| bad(m, "No more arguments"))
+    const fn new(words: Vec<Word>) -> Self {
+        Self { words, at: 0, tail: NIL, is_last_list: None }
     }
 
-    fn left(&self) -> usize {
-        self.words.len().saturating_sub(self.at)
+    /// The elements of a list; its end, which may be all there is, matters only when it is reached.
+    fn of_list(m: &mut Machine, list: Word) -> StepResult<Self> {
+        let (words, tail) = m.list_parts(list)?;
+        Ok(Self { tail, ..Self::new(words) })
+    }
+
+    fn next(&mut self, m: &mut Machine) -> StepResult {
+        if let Some(word) = self.words.get(self.at) {
+            self.at += 1;
+            return Ok(*word);
+        }
+        self.check_end(m)?;
+        self.at += 1;
+        Err(bad(m, "No more arguments"))
+    }
+
+    /// Whether no argument is left; a dot is one.
+    fn is_over(&self) -> bool {
+        self.at >= self.words.len() && self.tail.is_nil()
+    }
+
+    /// Arguments that are left.
+    fn left(&self, m: &mut Machine) -> StepResult<usize> {
+        self.check_end(m)?;
+        Ok(self.words.len().saturating_sub(self.at))
+    }
+
+    /// Signals a type error for a list that ends in a dot.
+    fn check_end(&self, m: &mut Machine) -> StepResult<()> {
+        if self.tail.is_nil() { Ok(()) } else { Err(m.type_error(self.tail, well_known::LIST)) }
     }
 }
 
@@ -84,7 +113,7 @@ impl Machine {
         let text: Vec<char> = control.chars().collect();
         self.charge(text.len() / 16)?;
         let (pieces, _) = parse(self, &text, &mut 0, "", 0)?;
-        let mut cursor = ArgumentCursor { words: arguments.to_vec(), at: 0, lists_left: None };
+        let mut cursor = ArgumentCursor::new(arguments.to_vec());
         let mut out = String::new();
         if !is_start {
             // Stands for the line before; removed below.
@@ -94,6 +123,8 @@ impl Machine {
         Ok(if is_start { out } else { out[1..].to_owned() })
     }
 
+    /// Formats one piece after the other. Nesting counts through reports of conditions that are arguments: their
+    /// number is up to the program, and each takes a piece of the host's stack.
     fn format_pieces(
         &mut self,
         pieces: &[ControlPiece],
@@ -101,9 +132,22 @@ impl Machine {
         out: &mut String,
         depth: usize,
     ) -> StepResult<FormatFlow> {
-        if depth > NESTING {
+        if self.format_nesting > NESTING {
             return Err(limit(LimitKind::Depth));
         }
+        self.format_nesting += 1;
+        let flow = self.format_each(pieces, cursor, out, depth);
+        self.format_nesting -= 1;
+        flow
+    }
+
+    fn format_each(
+        &mut self,
+        pieces: &[ControlPiece],
+        cursor: &mut ArgumentCursor,
+        out: &mut String,
+        depth: usize,
+    ) -> StepResult<FormatFlow> {
         for piece in pieces {
             self.charge(1)?;
             if out.len() > self.heap.limit {
@@ -196,9 +240,12 @@ impl Machine {
                 let count = number(0);
                 let target = match (d.at, d.colon) {
                     (true, _) => count.unwrap_or(0),
-                    (_, true) => cursor.at as i64 - count.unwrap_or(1),
-                    _ => cursor.at as i64 + count.unwrap_or(1),
+                    (_, true) => (cursor.at as i64).saturating_sub(count.unwrap_or(1)),
+                    _ => (cursor.at as i64).saturating_add(count.unwrap_or(1)),
                 };
+                if d.at || d.colon || target > cursor.words.len() as i64 {
+                    cursor.check_end(self)?;
+                }
                 match usize::try_from(target) {
                     Ok(target) if target <= cursor.words.len() => cursor.at = target,
                     _ => return Err(bad(self, "index out of bounds")),
@@ -213,21 +260,16 @@ impl Machine {
                     self.format_pieces(&pieces, cursor, out, depth + 1)?;
                 } else {
                     let list = cursor.next(self)?;
-                    let words = self.list_elements(list)?;
-                    self.format_pieces(
-                        &pieces,
-                        &mut ArgumentCursor { words, at: 0, lists_left: None },
-                        out,
-                        depth + 1,
-                    )?;
+                    let mut inner = ArgumentCursor::of_list(self, list)?;
+                    self.format_pieces(&pieces, &mut inner, out, depth + 1)?;
                 }
             }
             '^' => {
-                let is_over = match (is_end(&parameters), d.colon, cursor.lists_left) {
+                let is_over = match (is_end(&parameters), d.colon, cursor.is_last_list) {
                     (_, true, None) => return Err(bad(self, "~:^ outside of ~:{")),
                     (Some(is_over), ..) => is_over,
-                    (None, true, Some(left)) => left == 0,
-                    (None, false, _) => cursor.left() == 0,
+                    (None, true, Some(is_last)) => is_last,
+                    (None, false, _) => cursor.is_over(),
                 };
                 return Ok(match (is_over, d.colon) {
                     (false, _) => FormatFlow::On,
@@ -259,7 +301,7 @@ impl Machine {
         let mut all = Vec::new();
         for parameter in &d.parameters {
             all.push(match parameter {
-                DirectiveParameter::Count => DirectiveParameter::Number(cursor.left() as i64),
+                DirectiveParameter::Count => DirectiveParameter::Number(cursor.left(self)? as i64),
                 DirectiveParameter::Argument => {
                     let word = cursor.next(self)?;
                     match (word.as_fixnum(), word.as_character()) {
@@ -367,18 +409,17 @@ impl Machine {
             cursor
         } else {
             let list = cursor.next(self)?;
-            own = ArgumentCursor { words: self.list_elements(list)?, at: 0, lists_left: None };
+            own = ArgumentCursor::of_list(self, list)?;
             &mut own
         };
         let mut rounds = 0;
-        while rounds < most && (source.left() > 0 || (rounds == 0 && d.end_colon)) {
+        while rounds < most && (!source.is_over() || (rounds == 0 && d.end_colon)) {
             rounds += 1;
             let before = (source.at, out.len());
             let flow = if d.colon {
                 let list = source.next(self)?;
-                let words = self.list_elements(list)?;
-                let lists_left = Some(source.left());
-                let mut inner = ArgumentCursor { words, at: 0, lists_left };
+                let mut inner = ArgumentCursor::of_list(self, list)?;
+                inner.is_last_list = Some(source.is_over());
                 match self.format_pieces(&d.clauses[0], &mut inner, out, depth + 1)? {
                     FormatFlow::LeaveLists => FormatFlow::Leave,
                     _ => FormatFlow::On,

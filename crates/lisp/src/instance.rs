@@ -16,7 +16,7 @@ use crate::native::requests::HostRequests;
 use crate::read::{FormReader, ReadFailure, ReadFailureKind, SourceTrust};
 use crate::report::{LispError, LispErrorKind, SourceLocation, hint, limit_hint};
 use crate::symbols::{SymbolHome, flag, well_known};
-use crate::trap::{Trap, TrapKind};
+use crate::trap::{LimitKind, Trap, TrapKind};
 use crate::value::{NIL, UNBOUND, Word};
 
 /// Bounds of what a program may use.
@@ -56,6 +56,8 @@ pub enum CallProgress {
 pub struct Instance {
     machine: Machine,
     codes: CodeTable,
+    /// Forms that are being evaluated at top level, one inside the other.
+    form_nesting: usize,
 }
 
 /// A loaded instance to make fresh ones of.
@@ -64,6 +66,9 @@ pub struct Snapshot {
     machine: Arc<Machine>,
     codes: CodeTable,
 }
+
+/// Nested top-level forms, those that macros make included.
+const MOST_NESTED_FORMS: usize = 200;
 
 /// Mixed into hashes, so that nobody can prepare keys that collide.
 static SEED: LazyLock<u64> = LazyLock::new(|| std::hash::RandomState::new().hash_one(0));
@@ -75,7 +80,7 @@ impl Instance {
         machine.limits = limits;
         machine.seed = *SEED;
         machine.heap.set_limit(limits.heap_bytes);
-        Self { machine, codes: IMAGE.codes.clone() }
+        Self { machine, codes: IMAGE.codes.clone(), form_nesting: 0 }
     }
 
     /// Fills the fuel; what a call before this one gave up is collected when it weighs much.
@@ -89,7 +94,7 @@ impl Instance {
     }
 
     pub(crate) fn from_parts(machine: Machine, codes: CodeTable) -> Self {
-        Self { machine, codes }
+        Self { machine, codes, form_nesting: 0 }
     }
 
     pub(crate) fn into_parts(self) -> (Machine, CodeTable) {
@@ -170,6 +175,24 @@ impl Instance {
 
     /// Runs a form; `progn` and macros that become one are taken form by form.
     fn evaluate_form(
+        &mut self,
+        form: Word,
+        reader: &FormReader<'_>,
+        file: &Arc<str>,
+        reading: SourceTrust,
+    ) -> Result<Word, LispError> {
+        // What a macro made may be nested as deep as it likes.
+        if self.form_nesting >= MOST_NESTED_FORMS {
+            let place = SourcePlace::default();
+            return Err(self.compile_error(CompileFailure::Limit(LimitKind::Depth), place, file));
+        }
+        self.form_nesting += 1;
+        let result = self.evaluate_nested(form, reader, file, reading);
+        self.form_nesting -= 1;
+        result
+    }
+
+    fn evaluate_nested(
         &mut self,
         form: Word,
         reader: &FormReader<'_>,
@@ -266,7 +289,7 @@ impl Instance {
     ) -> Result<Value, LispError> {
         let value = self.enter(function, arguments, false);
         let value = value.map_err(|trap| self.trap_error(trap))?;
-        self.machine.export(value, 0).map_err(|trap| self.trap_error(trap))
+        self.machine.export(value).map_err(|trap| self.trap_error(trap))
     }
 
     /// Calls a function that may ask the host for something. A call that still waits is given up.
@@ -325,7 +348,7 @@ impl Instance {
         match result {
             Ok(value) => {
                 self.machine.requests = HostRequests::default();
-                let value = self.machine.export(value, 0).map_err(|trap| self.trap_error(trap))?;
+                let value = self.machine.export(value).map_err(|trap| self.trap_error(trap))?;
                 Ok(CallProgress::Done(value))
             }
             Err(trap) if matches!(trap.as_ref(), TrapKind::Suspend) => {
@@ -358,7 +381,7 @@ impl Instance {
 
     /// Keeps this state to make instances of.
     pub fn snapshot(self) -> Snapshot {
-        let Self { mut machine, codes } = self;
+        let Self { mut machine, codes, .. } = self;
         machine.registers = Vec::new();
         machine.heap.pairs.shrink_to_fit();
         machine.heap.objects.shrink_to_fit();
@@ -512,7 +535,7 @@ impl Instance {
 impl Snapshot {
     /// A fresh instance in the state that was kept.
     pub fn instance(&self) -> Instance {
-        Instance { machine: (*self.machine).clone(), codes: self.codes.clone() }
+        Instance { machine: (*self.machine).clone(), codes: self.codes.clone(), form_nesting: 0 }
     }
 }
 

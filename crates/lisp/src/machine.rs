@@ -98,6 +98,8 @@ pub(crate) struct Machine {
     pub(crate) roots: Vec<Word>,
     /// Text of a condition whose report just ran.
     pub(crate) report: Option<(Word, LispText)>,
+    /// Control strings that are being formatted, one inside the other.
+    pub(crate) format_nesting: usize,
     /// Mixed into hashes.
     pub(crate) seed: u64,
     /// Frames at the moment an error went to the host.
@@ -132,6 +134,7 @@ impl Machine {
             at_line_start: [true; 2],
             roots: Vec::new(),
             report: None,
+            format_nesting: 0,
             seed: 0,
             trace: Vec::new(),
             regexes: crate::native::regex::RegexCache::default(),
@@ -165,6 +168,8 @@ impl Machine {
 
     /// Frees what cannot be reached any more. `top` is the end of the registers in use.
     pub(crate) fn collect(&mut self, codes: &CodeTable, top: usize) -> StepResult<()> {
+        // A heap that is almost full is collected often: each time costs what is in it.
+        self.fuel -= ((self.heap.pairs.len() + self.heap.objects.len()) / 4) as i64;
         let mut marks = CollectionMarks::new(&self.heap);
         let top = top.min(self.registers.len());
         self.registers[top..].fill(NIL);
@@ -310,6 +315,12 @@ impl Machine {
 
     /// The elements of a proper list.
     pub(crate) fn list_elements(&mut self, list: Word) -> StepResult<Vec<Word>> {
+        let (elements, rest) = self.list_parts(list)?;
+        if rest.is_nil() { Ok(elements) } else { Err(self.type_error(rest, well_known::LIST)) }
+    }
+
+    /// Elements of a list, and what is behind its dot.
+    pub(crate) fn list_parts(&mut self, list: Word) -> StepResult<(Vec<Word>, Word)> {
         let mut elements = Vec::new();
         let mut rest = list;
         while rest.is_cons() {
@@ -324,7 +335,7 @@ impl Machine {
             }
         }
         self.charge(elements.len() % 1024)?;
-        if rest.is_nil() { Ok(elements) } else { Err(self.type_error(rest, well_known::LIST)) }
+        Ok((elements, rest))
     }
 
     /// A list, accounted for.

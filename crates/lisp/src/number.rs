@@ -153,8 +153,20 @@ pub(crate) fn float_parts(number: f64) -> (i64, i64) {
 }
 
 impl Machine {
+    /// Steps that looking at all digits of a number takes; none for what is small or no number.
+    pub(crate) fn digit_steps(&self, word: Word) -> usize {
+        match self.heap.get(word) {
+            Some(HeapObject::Big(number)) => big_bytes(number) / 64,
+            Some(HeapObject::Ratio(parts)) => {
+                (big_bytes(&parts.numerator) + big_bytes(&parts.denominator)) / 64
+            }
+            _ => 0,
+        }
+    }
+
     /// The number of a word; anything else is a type error.
     pub(crate) fn number(&mut self, word: Word) -> StepResult<RealNumber> {
+        self.charge(self.digit_steps(word))?;
         match self.try_number(word) {
             Some(number) => Ok(number),
             None => Err(self.type_error(word, well_known::NUMBER)),
@@ -181,6 +193,7 @@ impl Machine {
         if let Some(small) = word.as_fixnum() {
             return Ok(BigInt::from(small));
         }
+        self.charge(self.digit_steps(word))?;
         match self.heap.get(word) {
             Some(HeapObject::Big(number)) => Ok((**number).clone()),
             _ => Err(self.type_error(word, well_known::INTEGER)),
@@ -205,14 +218,23 @@ impl Machine {
 
     /// A ratio in lowest terms, or an integer.
     pub(crate) fn ratio_word(&mut self, numerator: BigInt, denominator: BigInt) -> StepResult {
-        use num_integer::Integer as _;
-        // Finding the divisor takes a step for each bit, each over all words.
-        self.charge(big_bytes(&numerator) / 16 * (big_bytes(&denominator) / 16))?;
-        let divisor = numerator.gcd(&denominator);
+        if denominator.is_one() {
+            return self.integer_word(numerator);
+        }
+        let divisor = self.common_divisor(&numerator, &denominator)?;
         let (mut numerator, mut denominator) = (numerator / &divisor, denominator / &divisor);
         if denominator.is_negative() {
             (numerator, denominator) = (-numerator, -denominator);
         }
+        self.lowest_ratio_word(numerator, denominator)
+    }
+
+    /// A ratio that is in lowest terms with a positive denominator already.
+    pub(crate) fn lowest_ratio_word(
+        &mut self,
+        numerator: BigInt,
+        denominator: BigInt,
+    ) -> StepResult {
         if denominator.is_one() {
             return self.integer_word(numerator);
         }
@@ -246,6 +268,7 @@ impl Machine {
 
     /// A real number.
     pub(crate) fn real(&mut self, word: Word) -> StepResult<RealNumber> {
+        self.charge(self.digit_steps(word))?;
         match self.try_number(word) {
             Some(number) => Ok(number),
             None => Err(self.type_error(word, well_known::REAL)),

@@ -3,6 +3,8 @@
 //!
 //! long: one match over kinds of objects.
 
+use num_bigint::BigInt;
+
 use crate::heap::{HeapObject, TextStream};
 use crate::machine::Machine;
 use crate::number::float_text::{print_float, shortest_double, shortest_single};
@@ -257,10 +259,15 @@ impl Machine {
         Ok(())
     }
 
+    /// Takes the cost of spelling a number in digits from the fuel, before it is done.
+    pub(crate) fn charge_digits(&mut self, number: &BigInt) -> StepResult<()> {
+        let words = usize::try_from(number.bits() / 64).unwrap_or(usize::MAX);
+        self.charge(words.saturating_mul(words / 16 + 1))
+    }
+
     fn print_integer(&mut self, word: Word, style: PrintStyle, out: &mut String) -> StepResult<()> {
         let number = self.integer(word)?;
-        let cost = usize::try_from(number.bits() / 64).unwrap_or(usize::MAX / 4);
-        self.charge(cost.saturating_mul(cost / 64 + 1))?;
+        self.charge_digits(&number)?;
         if style.radix && style.base != 10 {
             out.push_str(&match style.base {
                 2 => "#b".to_owned(),
@@ -305,9 +312,10 @@ impl Machine {
             HeapObject::Big(_) => return self.print_integer(word, style, out),
             HeapObject::Ratio(parts) => {
                 let parts = parts.clone();
+                self.charge_digits(&parts.numerator)?;
+                self.charge_digits(&parts.denominator)?;
                 let one = parts.numerator.to_str_radix(style.base).to_uppercase();
                 let two = parts.denominator.to_str_radix(style.base).to_uppercase();
-                self.charge(one.len() * one.len() / 4096 + two.len() * two.len() / 4096)?;
                 out.push_str(&format!("{one}/{two}"));
             }
             HeapObject::Double(number) => {

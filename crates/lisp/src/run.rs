@@ -315,7 +315,11 @@ impl Machine {
                     }
                 }
                 Instruction::UnlessEql(one, two, target) => {
-                    if !is_eql(&self.heap, get!(one), get!(two)) {
+                    let (one, two) = (get!(one), get!(two));
+                    if one.is_object() {
+                        self.fuel -= self.digit_steps(one) as i64;
+                    }
+                    if !is_eql(&self.heap, one, two) {
                         position = target as usize;
                     }
                 }

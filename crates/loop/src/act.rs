@@ -191,7 +191,7 @@ fn carry_one(
     }
     state.decisions.push(decision.ruling.clone(), state.limits.decisions);
     out.push(Effect::Decided(decision));
-    if way.is_ok() {
+    if way.as_ref().is_ok_and(ProposalRoute::counts) {
         turn.allowed = turn.allowed.saturating_add(1);
     }
     match way {

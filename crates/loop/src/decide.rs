@@ -64,6 +64,18 @@ pub(crate) enum ProposalRoute {
     Ask(ApprovalIntent),
 }
 
+impl ProposalRoute {
+    /// Whether it is one of the acts of its turn. To go on is none: a turn whose acts are used up would ask for
+    /// ever.
+    pub(crate) fn counts(&self) -> bool {
+        let action = match self {
+            Self::Do(order) => order.action(),
+            Self::Ask(intent) => intent.action(),
+        };
+        !matches!(action, Action::GoOn(_))
+    }
+}
+
 /// Judges one proposal.
 pub(crate) fn judge(
     state: &SessionState,

@@ -45,9 +45,9 @@ impl TurnBudget {
         self.has_asked = false;
     }
 
-    /// A limit, with what was given beyond it.
+    /// A limit, with what was given beyond it: as much again each time, of nothing one.
     pub(crate) fn extended(&self, limit: u32) -> u32 {
-        limit.saturating_mul(self.extensions.saturating_add(1))
+        limit.saturating_add(limit.max(1).saturating_mul(self.extensions))
     }
 
     fn extended_wide(&self, limit: u64) -> u64 {

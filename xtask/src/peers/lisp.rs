@@ -20,6 +20,7 @@ use sbcl::{SbclMode, SbclProcess};
 
 pub(super) const HELP: &str = "\
 usage: cargo xtask peers lisp [--generate N] [--seed S] [--show N]
+       cargo xtask peers lisp --forms FILE [--show N]
        cargo xtask peers lisp --conformance FOLDER [--show N]
 
 Evaluates the forms of peers/lisp and programs made at random in bridle and in SBCL, and compares output, values and
@@ -27,6 +28,7 @@ kinds of conditions.
 
   --generate N          only N programs made at random
   --seed S              which programs (default 1)
+  --forms FILE          only the forms of this file, one on each line
   --show N              show so many differences (default 20)
   --conformance FOLDER  run the DEFTEST forms of a conformance suite instead, without SBCL";
 
@@ -50,7 +52,7 @@ const COMPILED_SHARE: u64 = 20;
 
 pub(super) fn run(arguments: &[String], console: &VerbConsole) -> Result<()> {
     let (mut programs, mut seed, mut shown) = (None, DEFAULT_SEED, SHOWN_DIFFERENCES);
-    let mut conformance = None;
+    let (mut conformance, mut file) = (None, None);
     let mut rest = arguments.iter();
     while let Some(flag) = rest.next() {
         let value = rest.next().with_context(|| format!("`{flag}` needs a value\n\n{HELP}"))?;
@@ -59,6 +61,7 @@ pub(super) fn run(arguments: &[String], console: &VerbConsole) -> Result<()> {
             "--generate" => programs = Some(number()?),
             "--seed" => seed = number()?,
             "--show" => shown = number()?,
+            "--forms" => file = Some(PathBuf::from(value)),
             "--conformance" => conformance = Some(PathBuf::from(value)),
             _ => bail!("unexpected argument `{flag}`\n\n{HELP}"),
         }
@@ -67,10 +70,17 @@ pub(super) fn run(arguments: &[String], console: &VerbConsole) -> Result<()> {
         return conformance::run(&folder, shown, console);
     }
     let mut tally = Tally { shown, ..Tally::default() };
-    if programs.is_none() {
-        compare_corpus(&mut tally, console)?;
+    if let Some(file) = file {
+        let text = fs::read_to_string(&file)
+            .with_context(|| format!("cannot read `{}`", file.display()))?;
+        let forms: Vec<String> = text.lines().map(str::to_owned).collect();
+        compare_forms(&forms, &mut tally, console)?;
+    } else {
+        if programs.is_none() {
+            compare_forms(&corpus_forms()?, &mut tally, console)?;
+        }
+        compare_programs(programs.unwrap_or(CHECKED_PROGRAMS), seed, &mut tally, console)?;
     }
-    compare_programs(programs.unwrap_or(CHECKED_PROGRAMS), seed, &mut tally, console)?;
     console.say(format!(
         "peers: {} forms, {} the same, {} refused, {} different",
         tally.same + tally.refused + tally.different,
@@ -92,9 +102,8 @@ struct Tally {
     refusals: Vec<String>,
 }
 
-/// Compares the written forms and those of the tables.
-fn compare_corpus(tally: &mut Tally, console: &VerbConsole) -> Result<()> {
-    let forms = corpus_forms()?;
+/// Compares forms with SBCL's compiler.
+fn compare_forms(forms: &[String], tally: &mut Tally, console: &VerbConsole) -> Result<()> {
     let mut process = SbclProcess::start(SbclMode::Compile)?;
     for batch in forms.chunks(BATCH_FORMS) {
         let answers = process.answer(batch)?;

@@ -96,8 +96,8 @@ impl ChatPane {
         self.tmux(&["set-option", "-g", "history-limit", "200000"]);
         self.tmux(&["set-option", "-g", "status", "off"]);
         self.tmux(&["set-option", "-g", "escape-time", "0"]);
-        self.tmux(&[&["new-window", "-t", "t"], &place[..], &["sh"]].concat());
-        self.tmux(&["resize-window", "-t", "t", "-x", &columns, "-y", &rows]);
+        self.tmux(&[&["new-window", "-t", "t:"], &place[..], &["sh"]].concat());
+        self.tmux(&["resize-window", "-t", "t:", "-x", &columns, "-y", &rows]);
         self.type_in(&format!("PS1='sh''ell> '; PATH={}:$PATH; clear", self.path("bin")));
         self.key("Enter");
         self.wait_for_shell();
@@ -116,11 +116,11 @@ impl ChatPane {
     }
 
     pub(crate) fn type_in(&self, text: &str) {
-        self.tmux(&["send-keys", "-t", "t", "-l", "--", text]);
+        self.tmux(&["send-keys", "-t", "t:", "-l", "--", text]);
     }
 
     pub(crate) fn key(&self, name: &str) {
-        self.tmux(&["send-keys", "-t", "t", name]);
+        self.tmux(&["send-keys", "-t", "t:", name]);
     }
 
     /// Types a prompt and sends it.
@@ -134,28 +134,28 @@ impl ChatPane {
         let file = self.path("paste");
         std::fs::write(&file, text).unwrap();
         self.tmux(&["load-buffer", &file]);
-        self.tmux(&["paste-buffer", "-p", "-r", "-t", "t"]);
+        self.tmux(&["paste-buffer", "-p", "-r", "-t", "t:"]);
     }
 
     pub(crate) fn resize(&mut self, size: PaneSize) {
         self.size = size;
         let (columns, rows) = (size.0.to_string(), size.1.to_string());
-        self.tmux(&["resize-window", "-t", "t", "-x", &columns, "-y", &rows]);
+        self.tmux(&["resize-window", "-t", "t:", "-x", &columns, "-y", &rows]);
     }
 
     /// Writes all bytes that the pane gets to a file from now on.
     pub(crate) fn pipe_to(&self, name: &str) {
-        self.tmux(&["pipe-pane", "-t", "t", "-O", &format!("cat >> {}", self.path(name))]);
+        self.tmux(&["pipe-pane", "-t", "t:", "-O", &format!("cat >> {}", self.path(name))]);
     }
 
     /// The screen.
     pub(crate) fn screen(&self) -> String {
-        self.tmux(&["capture-pane", "-t", "t", "-p"])
+        self.tmux(&["capture-pane", "-t", "t:", "-p"])
     }
 
     /// Scrollback and screen.
     pub(crate) fn everything(&self) -> String {
-        self.tmux(&["capture-pane", "-t", "t", "-p", "-S", "-", "-J"])
+        self.tmux(&["capture-pane", "-t", "t:", "-p", "-S", "-", "-J"])
     }
 
     /// Waits until the screen holds a text.

@@ -157,7 +157,8 @@ async fn a_stream_that_is_taken_up_again_goes_on() {
 
 #[tokio::test]
 async fn a_run_belongs_to_its_session_and_goes_on_when_its_stream_is_left() {
-    let rules = "(rule :when \"wait\" :delay 500 :say \"at last\")";
+    let rules =
+        "(rule :when \"wait\" :delay 500 :say \"at last\") (rule :when \"quick\" :say \"quick\")";
     let daemon = TestDaemon::with(scripted(rules)).await;
     let mut shell = watcher(&daemon).await;
     let mut client = HttpClient::of(&daemon).await;

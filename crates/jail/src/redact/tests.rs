@@ -45,7 +45,8 @@ fn base64_is_masked_wherever_the_secret_begins() {
     for text in ["cCJzcy93K3JkIFw0Mg==", "YTpwInNzL3crcmQgXDQy", "YWI6cCJzcy93K3JkIFw0Mg=="] {
         let out = redactor().redact_text(text).into_owned();
         assert!(out.contains("[secret key]"), "{text} {out}");
-        assert!(out.len() <= "[secret key]".len() + 6, "only its edges are left: {out}");
+        // Four characters of the user, one that has bits of the secret, two that fill.
+        assert!(out.len() <= "[secret key]".len() + 7, "only its edges are left: {out}");
     }
     check("OnAic3Mvdytyb", "OnAic3Mvdytyb");
     let slashes = SecretRedactor::new([("k", [0xfb, 0xff, 0xbf].repeat(4).as_slice())]);

@@ -67,6 +67,7 @@ impl FormCompiler<'_> {
             let pair = self.machine.heap.pair(tail);
             items.push(pair.car);
             tail = pair.cdr;
+            self.machine.charge(1)?;
         }
         let mut result = if tail.is_nil() { NIL } else { self.expand_backquote(tail, depth)? };
         let mut plain: Vec<Word> = Vec::new();

@@ -2,8 +2,9 @@
 //!
 //! long: one walk over a pattern, whose state is eight variables.
 
-use super::{CompileResult, FormCompiler};
+use super::{COMPILE_DEPTH, CompileFailure, CompileResult, FormCompiler};
 use crate::symbols::{SymbolHome, well_known};
+use crate::trap::LimitKind;
 use crate::value::{NIL, T, Word};
 
 impl FormCompiler<'_> {
@@ -22,6 +23,9 @@ impl FormCompiler<'_> {
             && self.machine.heap.pair(pattern).car == Word::symbol(well_known::WHOLE)
         {
             let rest = self.machine.heap.pair(pattern).cdr;
+            if !rest.is_cons() {
+                return Err(self.malformed(pattern));
+            }
             let pair = self.machine.heap.pair(rest);
             // DESTRUCTURING-BIND has no name; its value is behind the place of a macro's name.
             let whole = if name.is_nil() { self.call("CDR", &[form]) } else { form };
@@ -70,13 +74,7 @@ impl FormCompiler<'_> {
         environment: Word,
         bindings: &mut Vec<(Word, Word)>,
     ) -> CompileResult<()> {
-        let mut items = Vec::new();
-        let mut tail = pattern;
-        while tail.is_cons() {
-            let pair = self.machine.heap.pair(tail);
-            items.push(pair.car);
-            tail = pair.cdr;
-        }
+        let (mut items, tail) = self.machine.list_parts(pattern)?;
         if tail.is_true() {
             items.push(Word::symbol(well_known::REST));
             items.push(tail);
@@ -231,8 +229,15 @@ impl FormCompiler<'_> {
         if !pattern.is_cons() && pattern.is_true() {
             return Err(self.malformed(pattern));
         }
+        // A pattern that a macro made may be as deep as it likes.
+        if self.depth >= COMPILE_DEPTH {
+            return Err(CompileFailure::Limit(LimitKind::Depth));
+        }
         let inner = self.fresh("PART");
         bindings.push((inner, value));
-        self.destructure(pattern, inner, environment, bindings)
+        self.depth += 1;
+        let result = self.destructure(pattern, inner, environment, bindings);
+        self.depth -= 1;
+        result
     }
 }

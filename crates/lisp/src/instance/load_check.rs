@@ -16,7 +16,8 @@ impl Instance {
     /// # Errors
     /// The first thing outside the subset, with its place.
     pub fn check_names(&self, source: &str, file: &str) -> Result<(), LispError> {
-        let mut copy = Self { machine: self.machine.clone(), codes: self.codes.clone() };
+        let mut copy =
+            Self { machine: self.machine.clone(), codes: self.codes.clone(), form_nesting: 0 };
         copy.refuel();
         let text: Vec<char> = source.chars().collect();
         let file: Arc<str> = file.into();

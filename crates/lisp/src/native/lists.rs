@@ -72,6 +72,11 @@ pub(crate) const TABLE: &[NativeFunction] = &[
         for index in 0..a.count {
             let next = m.argument(a, index);
             if next.is_nil() {
+                // As in SBCL: an empty list behind a list cuts off what is behind its dot.
+                if before.is_cons() {
+                    let end = last_cons(m, before)?;
+                    set_cdr(m, end, NIL)?;
+                }
                 continue;
             }
             if result.is_nil() {
@@ -212,6 +217,7 @@ pub(crate) const TABLE: &[NativeFunction] = &[
     }),
     native("%member", 2, 2, |m, a| {
         let item = m.argument(a, 0);
+        let steps = m.digit_steps(item) + 1;
         let mut rest = m.argument(a, 1);
         while rest.is_cons() {
             let pair = m.heap.pair(rest);
@@ -219,12 +225,13 @@ pub(crate) const TABLE: &[NativeFunction] = &[
                 return Ok(rest);
             }
             rest = pair.cdr;
-            m.charge(1)?;
+            m.charge(steps)?;
         }
         if rest.is_nil() { Ok(NIL) } else { Err(m.type_error(rest, well_known::LIST)) }
     }),
     native("%assoc", 2, 2, |m, a| {
         let item = m.argument(a, 0);
+        let steps = m.digit_steps(item) + 1;
         let mut rest = m.argument(a, 1);
         while rest.is_cons() {
             let pair = m.heap.pair(rest);
@@ -235,7 +242,7 @@ pub(crate) const TABLE: &[NativeFunction] = &[
                 return Err(m.type_error(pair.car, well_known::LIST));
             }
             rest = pair.cdr;
-            m.charge(1)?;
+            m.charge(steps)?;
         }
         if rest.is_nil() { Ok(NIL) } else { Err(m.type_error(rest, well_known::LIST)) }
     }),

@@ -86,10 +86,7 @@ pub(crate) const TABLE: &[NativeFunction] = &[
         let mut result = num_bigint::BigInt::zero();
         for index in 0..a.count {
             let number = m.integer(m.argument(a, index))?;
-            m.charge(
-                crate::heap::big_bytes(&result) / 16 * (crate::heap::big_bytes(&number) / 16),
-            )?;
-            result = result.gcd(&number);
+            result = m.common_divisor(&result, &number)?;
         }
         m.integer_word(result)
     }),
@@ -97,10 +94,12 @@ pub(crate) const TABLE: &[NativeFunction] = &[
         let mut result = num_bigint::BigInt::from(1);
         for index in 0..a.count {
             let number = m.integer(m.argument(a, index))?;
-            m.charge(
-                crate::heap::big_bytes(&result) / 16 * (crate::heap::big_bytes(&number) / 16),
-            )?;
-            result = result.lcm(&number);
+            let divisor = m.common_divisor(&result, &number)?;
+            if divisor.is_zero() {
+                return Ok(Word::fixnum(0));
+            }
+            m.charge_product(&result, &number)?;
+            result = (result / divisor * number).abs();
         }
         m.integer_word(result)
     }),

@@ -108,6 +108,10 @@ pub(crate) const TABLE: &[NativeFunction] = &[
 
 fn part(m: &mut Machine, a: ArgumentWindow) -> StepResult<String> {
     m.check_keys(a, 2, &["START", "END"])?;
+    if m.heap.vector(m.argument(a, 0)).is_some_and(<[Word]>::is_empty) {
+        // SBCL prints nothing, or signals a type error, as its compiler knows the stream.
+        return m.refuse("printing an empty vector as a string");
+    }
     let text = m.string_argument(m.argument(a, 0))?;
     let count = text.chars().count();
     let (start, end) = m.bounds(m.key(a, 2, "START"), m.key(a, 2, "END"), count)?;

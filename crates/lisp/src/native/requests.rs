@@ -21,6 +21,6 @@ pub(crate) const TABLE: &[NativeFunction] = &[native("%host-call", 1, 1, |m, a| 
     if !m.requests.may_wait {
         return Err(m.simple_error("nothing can be asked of the host here"));
     }
-    m.requests.request = Some(m.export(m.argument(a, 0), 0)?);
+    m.requests.request = Some(m.export(m.argument(a, 0))?);
     Err(Box::new(TrapKind::Suspend))
 })];

@@ -8,7 +8,7 @@ use crate::heap::{ArrayShape, HeapObject};
 use crate::machine::{ArgumentWindow, Machine};
 use crate::symbols::well_known;
 use crate::text::LispText;
-use crate::trap::StepResult;
+use crate::trap::{LimitKind, StepResult, limit};
 use crate::value::{NIL, Word};
 
 pub(crate) const TABLE: &[NativeFunction] = &[
@@ -129,6 +129,7 @@ pub(crate) const TABLE: &[NativeFunction] = &[
         let (item, vector) = (m.argument(a, 0), m.argument(a, 1));
         let start = m.index_argument(m.argument(a, 2))?;
         let end = m.index_argument(m.argument(a, 3))?;
+        m.charge(m.digit_steps(item).saturating_mul(end.saturating_sub(start)))?;
         let found = match m.heap.get(vector) {
             Some(HeapObject::Vector(words, _)) => {
                 words[start..end].iter().position(|word| is_eql(&m.heap, *word, item))
@@ -287,7 +288,9 @@ fn list_part(m: &mut Machine, list: Word, start: Word, end: Option<Word>) -> Ste
         }
         (rest, at) = (pair.cdr, at + 1);
         m.charge(1)?;
-        m.reserve(words.len() * 16)?;
+        if words.len() * 16 > m.heap.limit {
+            return Err(limit(LimitKind::Heap));
+        }
     }
     let is_improper = last.is_none() && rest.is_true();
     if is_improper || at < first || last.is_some_and(|last| last < first || at < last) {

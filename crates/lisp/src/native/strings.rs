@@ -1,6 +1,7 @@
 //! Strings and characters.
 
 use std::cmp::Ordering;
+use std::collections::HashSet;
 
 use super::characters::{downcase, has_case, upcase};
 use super::{MANY, NativeFunction, native};
@@ -205,6 +206,7 @@ fn trim(m: &mut Machine, a: ArgumentWindow, left: bool, right: bool) -> StepResu
     for word in &bag {
         m.character_argument(*word)?;
     }
+    let bag: HashSet<Word> = bag.into_iter().collect();
     let text = m.designated_text(m.argument(a, 1))?;
     let is_in = |at: usize| text.get(at).is_some_and(|c| bag.contains(&Word::character(c)));
     let (mut start, mut end) = (0, text.len());
@@ -214,7 +216,7 @@ fn trim(m: &mut Machine, a: ArgumentWindow, left: bool, right: bool) -> StepResu
     while right && start < end && is_in(end - 1) {
         end -= 1;
     }
-    m.charge(text.len() * (bag.len() + 1) / 16)?;
+    m.charge(text.len() / 16)?;
     m.make_text(text.slice(start, end))
 }
 
@@ -225,6 +227,7 @@ fn compare(m: &mut Machine, a: ArgumentWindow, is_loose: bool) -> StepResult<(Or
     let first = m.bounds(m.key(a, 2, "START1"), m.key(a, 2, "END1"), one.len())?;
     let second = m.bounds(m.key(a, 2, "START2"), m.key(a, 2, "END2"), two.len())?;
     let change = |c: char| if is_loose { fold(c) } else { c };
+    m.charge((first.1 - first.0).min(second.1 - second.0) / 8)?;
     let mut at = 0;
     loop {
         let left = (first.0 + at < first.1).then(|| one.get(first.0 + at)).flatten().map(change);

@@ -14,6 +14,7 @@ use crate::value::{NIL, UNBOUND, Word};
 pub(crate) const TABLE: &[NativeFunction] = &[
     native("eq", 2, 2, |m, a| Ok(Word::truth(m.argument(a, 0) == m.argument(a, 1)))),
     native("eql", 2, 2, |m, a| {
+        m.charge(m.digit_steps(m.argument(a, 0)))?;
         Ok(Word::truth(is_eql(&m.heap, m.argument(a, 0), m.argument(a, 1))))
     }),
     native("equal", 2, 2, |m, a| m.is_equal(m.argument(a, 0), m.argument(a, 1)).map(Word::truth)),

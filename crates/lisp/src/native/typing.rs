@@ -131,6 +131,7 @@ impl Machine {
             return Err(self.simple_error("unknown type specifier"));
         };
         let rest = &parts[1..];
+        self.charge(self.digit_steps(word).saturating_mul(rest.len()))?;
         match head {
             w::MEMBER => Ok(rest.iter().any(|one| is_eql(&self.heap, *one, word))),
             w::EQL => Ok(rest.first().is_some_and(|one| is_eql(&self.heap, *one, word))),

@@ -13,6 +13,9 @@ use crate::symbols::well_known;
 use crate::trap::{LimitKind, StepResult, limit};
 use crate::value::{UNBOUND, Word};
 
+/// Bytes of the numerator and denominator of a float at most.
+const FLOAT_BYTES: usize = 160;
+
 /// One of the four operations.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ArithmeticOperation {
@@ -147,7 +150,40 @@ impl Machine {
     pub(crate) fn charge_product(&mut self, one: &BigInt, two: &BigInt) -> StepResult<()> {
         let (one, two) = (big_bytes(one), big_bytes(two));
         self.reserve(one.saturating_add(two))?;
-        self.charge(one / 64 * two / 64)
+        self.charge((one / 32).saturating_mul(two) / 32)
+    }
+
+    /// Greatest common divisor; its cost is taken from the fuel before it is done.
+    pub(crate) fn common_divisor(&mut self, one: &BigInt, two: &BigInt) -> StepResult<BigInt> {
+        let (large, small) = if one.bits() < two.bits() { (two, one) } else { (one, two) };
+        if small.is_zero() {
+            return Ok(large.abs());
+        }
+        self.charge_product(large, small)?;
+        let rest = large % small;
+        // What is left takes a step for each bit, each over all words of the small one.
+        let bytes = usize::try_from(small.bits() / 8).unwrap_or(usize::MAX);
+        self.charge(bytes.saturating_mul(bytes) / 16)?;
+        Ok(rest.gcd(small))
+    }
+
+    /// Takes the cost of comparing from the fuel: a ratio or float is multiplied crosswise.
+    pub(crate) fn charge_comparison(
+        &mut self,
+        left: &RealNumber,
+        right: &RealNumber,
+    ) -> StepResult<()> {
+        let bytes = |number: &RealNumber| match number {
+            RealNumber::Integer(number) => big_bytes(number),
+            RealNumber::Ratio(parts) => big_bytes(&parts.numerator) + big_bytes(&parts.denominator),
+            RealNumber::Single(_) | RealNumber::Double(_) => FLOAT_BYTES,
+        };
+        let are_integers =
+            matches!((left, right), (RealNumber::Integer(_), RealNumber::Integer(_)));
+        if are_integers || !left.is_rational() && !right.is_rational() {
+            return Ok(());
+        }
+        self.charge((bytes(left) / 32).saturating_mul(bytes(right)) / 32)
     }
 
     fn operate_rationals(
@@ -188,6 +224,7 @@ impl Machine {
             return Ok(one.cmp(&two));
         }
         let (left, right) = (self.real(one)?, self.real(two)?);
+        self.charge_comparison(&left, &right)?;
         Ok(compare_numbers(&left, &right))
     }
 
@@ -201,6 +238,7 @@ impl Machine {
 
     pub(crate) fn is_number_equal(&mut self, one: Word, two: Word) -> StepResult<bool> {
         let (left, right) = (self.number(one)?, self.number(two)?);
+        self.charge_comparison(&left, &right)?;
         Ok(compare_numbers(&left, &right) == Ordering::Equal)
     }
 
@@ -257,7 +295,12 @@ impl Machine {
         self.reserve(bytes.saturating_mul(2))?;
         self.charge((bytes / 512).saturating_mul(bytes / 512))?;
         let (up, down) = (numerator.pow(times), denominator.pow(times));
-        if exponent.is_negative() { self.ratio_word(down, up) } else { self.ratio_word(up, down) }
+        // Powers of numbers without a common divisor have none either.
+        match (exponent.is_negative(), up.is_negative()) {
+            (false, _) => self.lowest_ratio_word(up, down),
+            (true, false) => self.lowest_ratio_word(down, up),
+            (true, true) => self.lowest_ratio_word(-down, -up),
+        }
     }
 
     pub(crate) fn square_root(&mut self, word: Word) -> StepResult {

@@ -238,9 +238,7 @@
         ((eq name 'symbol-value) 'set) ((eq name 'symbol-plist) '%set-plist)
         ((eq name 'fill-pointer) '%set-fill-pointer)
         ((eq name 'get) '%put) ((eq name 'subseq) '%set-subseq)
-        ((eq name 'nth) '%set-nth)
         (t nil)))
-(defun %set-nth (n list value) (%set-car (nthcdr n list) value))
 (defun %set-subseq (seq start end-or-value &optional (value nil v))
   (let ((end (if v end-or-value nil)) (new (if v value end-or-value)))
     (replace seq new :start1 start :end1 end) new))
@@ -264,6 +262,8 @@
                      (cddar cdr cdr car) (cdadr cdr car cdr) (cadddr car cdr cdr cdr)
                      (second car cdr) (third car cdr cdr) (fourth car cdr cdr cdr)
                      (fifth car cdr cdr cdr cdr)))))
+(defun %place-index (name)
+  (cdr (assoc name '((sixth . 5) (seventh . 6) (eighth . 7) (ninth . 8) (tenth . 9)))))
 (defun %nest (path form)
   (if (null path) form (list (car path) (%nest (cdr path) form))))
 
@@ -291,6 +291,10 @@
     ((%cxr-path (car place))
      (let ((path (%cxr-path (car place))))
        (%setf-expansion (list (car path) (%nest (cdr path) (cadr place))) env)))
+    ;; The cons is found before the new value is made.
+    ((eq (car place) 'nth) (%setf-expansion `(car (nthcdr ,@(cdr place))) env))
+    ((%place-index (car place))
+     (%setf-expansion `(car (nthcdr ,(%place-index (car place)) ,@(cdr place))) env))
     ((eq (car place) 'ldb) (%outside "SETF of LDB"))
     (t
      (let ((ts (%mapcar1 (lambda (x) (%fresh)) (cdr place))) (s (%fresh)))

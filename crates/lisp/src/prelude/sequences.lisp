@@ -69,8 +69,22 @@
 (defun mapl (f list &rest more)
   (setq f (%fn f))
   (do ((ls (cons list more) (%mapcar1 #'cdr ls))) ((%any-end ls) list) (apply f ls)))
-(defun mapcan (f list &rest more) (apply #'nconc (apply #'mapcar f list more)))
-(defun mapcon (f list &rest more) (apply #'nconc (apply #'maplist f list more)))
+;;; The last cons of what is joined so far. As in SBCL, an atom stands at the end until the next list replaces it.
+(defun %join (last value)
+  (cond ((null value) last)
+        (t (%set-cdr last value) (if (consp value) (last value) last))))
+(defun mapcan (f list &rest more)
+  (setq f (%fn f))
+  (let* ((head (cons nil nil)) (last head))
+    (if (null more)
+        (dolist (x list (cdr head)) (setq last (%join last (funcall f x))))
+        (do ((ls (cons list more) (%mapcar1 #'cdr ls))) ((%any-end ls) (cdr head))
+          (setq last (%join last (apply f (%mapcar1 #'car ls))))))))
+(defun mapcon (f list &rest more)
+  (setq f (%fn f))
+  (let* ((head (cons nil nil)) (last head))
+    (do ((ls (cons list more) (%mapcar1 #'cdr ls))) ((%any-end ls) (cdr head))
+      (setq last (%join last (apply f ls))))))
 
 ;;; Sequence types: what kind of sequence one names, and of what length if it says.
 (defun %sequence-kind (type)
@@ -191,22 +205,23 @@
                    (dolist (x list acc) (setq acc (funcall f x acc)))
                    (dolist (x list acc) (setq acc (funcall f acc x)))))))))
 
-;;; Index and element of the first match, or of the last one. Lists are read forwards in both cases; as in
-;;; SBCL, an element counts only when a list or the end follows it.
+;;; Index and element of the first match, or of the last one. Lists are read forwards in both cases. As in SBCL, a
+;;; second pointer runs ahead at twice the speed: it finds the dot at the end of a list, and circles.
 (defun %position-if (f seq from-end start end key)
   (setq key (%key key))
   (if (listp seq)
-      (let ((i 0) (at nil) (found nil) (x nil))
+      (let ((i 0) (at nil) (found nil) (x nil) (ahead (cdr seq)))
         (%range start end (if end (max end start) start))
         (tagbody
          next
+           (if (listp ahead) nil (%type-error ahead 'list))
            (if (null seq) (go done))
-           (setq x (car seq) seq (cdr seq))
-           (if (consp seq) nil (if seq (%type-error seq 'list)))
            (if (and end (>= i end)) (go stop))
+           (if (eq seq ahead) (%type-error seq 'list))
+           (setq x (car seq))
            (if (and (>= i start) (funcall f (if key (funcall key x) x)))
                (progn (setq at i found x) (if from-end nil (go stop))))
-           (setq i (1+ i))
+           (setq i (1+ i) seq (cdr seq) ahead (cddr ahead))
            (go next)
          done
            ;; SBCL sees an end beyond the last element only there.

@@ -1,12 +1,16 @@
 //! Programs that want everything: each is stopped by a limit or a condition, within small budgets,
 //! and the instance goes on.
 
-use bridle_lisp::{Instance, LimitKind, LispErrorKind};
+use bridle_lisp::{Instance, InstanceLimits, LimitKind, LispErrorKind};
 
 use crate::{SMALL, evaluate};
 
 fn stopped(text: &str, limits: &[LimitKind]) {
-    let mut instance = Instance::new(SMALL);
+    stopped_within(SMALL.fuel, text, limits);
+}
+
+fn stopped_within(fuel: u64, text: &str, limits: &[LimitKind]) {
+    let mut instance = Instance::new(InstanceLimits { fuel, ..SMALL });
     match instance.load(text, "attack") {
         Err(error) => match error.kind {
             LispErrorKind::Limit(kind) if limits.contains(&kind) => {}
@@ -129,6 +133,99 @@ fn keys_that_want_to_collide_do_not() {
 }
 
 #[test]
+fn numbers_of_many_digits_cost_what_they_take() {
+    let fuel = &[LimitKind::Fuel, LimitKind::Heap];
+    // A divisor of one needs no search, however long the other number.
+    let text = "(integer-length (expt 3 100000))";
+    assert_eq!(evaluate(text).unwrap(), "158497");
+    let big = |form: &str| format!("(let ((n (expt 3 100000)) (m (expt 5 90000))) (loop {form}))");
+    for form in [
+        "(gcd n m)",
+        "(lcm n m)",
+        "(mod n m)",
+        "(isqrt n)",
+        "(< (/ n m) (/ m n))",
+        "(= 0.5d0 (/ n m))",
+        "(princ-to-string n)",
+        "(princ-to-string (/ n 7))",
+        "(evenp n)",
+        "(logand n m)",
+        "(eql n m)",
+        "(equal (list n) (list m))",
+        "(equalp n m)",
+        "(member n (list m m m))",
+        "(float (/ n m) 1d0)",
+    ] {
+        stopped_within(1_000_000, &big(form), fuel);
+    }
+    let table = |test: &str| {
+        format!(
+            "(let ((h (make-hash-table :test '{test})) (n (expt 3 50000))) (loop (gethash (make-list 900 :initial-element n) h)))"
+        )
+    };
+    stopped_within(300_000, &table("equal"), fuel);
+    stopped_within(300_000, &table("equalp"), fuel);
+}
+
+#[test]
+fn long_texts_cost_what_they_take() {
+    let fuel = &[LimitKind::Fuel, LimitKind::Heap];
+    let text = |form: &str| {
+        format!(
+            "(let ((s (make-string 500000 :initial-element #\\a)) (u (make-string 500000 :initial-element #\\a))) (loop {form}))"
+        )
+    };
+    for form in [
+        "(string= s u)",
+        "(string-equal s u)",
+        "(equalp s u)",
+        "(string-trim u s)",
+        "(search \"aab\" s)",
+        "(bridle:regex-find-all \".*b|a\" s)",
+        "(bridle:regex-split \".*b|a\" s)",
+        "(bridle:regex-replace-all \"a\" s u)",
+        "(bridle:sha256 s)",
+    ] {
+        stopped_within(300_000, &text(form), fuel);
+    }
+    stopped_within(
+        300_000,
+        "(loop for i from 1 do (bridle:regex-match (format nil \"\\\\w{9}~d\" i) \"a\"))",
+        fuel,
+    );
+}
+
+#[test]
+fn conditions_inside_conditions_cost_no_stack_of_the_host() {
+    let depth = &[LimitKind::Depth];
+    let nested = |control: &str, arguments: &str| {
+        format!(
+            "(let ((c nil)) (dotimes (i 30000) (setq c (make-condition 'simple-error :format-control \"{control}\" :format-arguments {arguments}))) (princ-to-string c))"
+        )
+    };
+    stopped(&nested("~a", "(list c)"), depth);
+    stopped(&nested("~{~{~?~}~}", "(list (list (list \"~a\" (list c))))"), depth);
+    stopped("(let ((a (list \"~?\" nil))) (setf (cadr a) a) (format nil \"~?\" \"~?\" a))", depth);
+}
+
+#[test]
+fn a_host_is_not_handed_more_than_the_heap_holds() {
+    for (text, limit) in [
+        ("(let ((s (make-string 1000000))) (make-list 1000 :initial-element s))", LimitKind::Heap),
+        ("(let ((x 1)) (dotimes (i 40) (setq x (list x x))) x)", LimitKind::Heap),
+        ("(let ((n (expt 3 100000))) (make-list 1000 :initial-element n))", LimitKind::Fuel),
+        ("(let ((l (list 1))) (setf (cdr l) l) l)", LimitKind::Heap),
+        ("(let ((l (list 1))) (setf (car l) l) l)", LimitKind::Depth),
+    ] {
+        let mut instance = Instance::new(SMALL);
+        instance.load(&format!("(defun bomb () {text})"), "attack").unwrap();
+        let bomb = instance.function("BOMB").unwrap();
+        let error = instance.call(bomb, &[]).unwrap_err();
+        assert_eq!(error.kind, LispErrorKind::Limit(limit), "{text}: {error}");
+    }
+}
+
+#[test]
 fn macros_that_grow_are_stopped() {
     stopped(
         "(defmacro grow (x) `(grow (,x ,x))) (grow 1)",
@@ -140,6 +237,33 @@ fn macros_that_grow_are_stopped() {
     );
     stopped("(defmacro spin () (loop)) (spin)", &[LimitKind::Fuel]);
     stopped("(symbol-macrolet ((x (car x))) x)", &[LimitKind::Depth]);
+    let deep = |wrap: &str, last: &str| {
+        format!("(let ((x 'y)) (dotimes (i 30000) (setq x {wrap})) {last})")
+    };
+    for expansion in [
+        deep("(list 'list x)", "x"),
+        deep("(list 'progn x)", "x"),
+        deep("(list 'let nil x)", "x"),
+        deep("(list x)", "(list 'destructuring-bind x nil 1)"),
+    ] {
+        stopped(&format!("(defmacro m () {expansion}) (m)"), &[LimitKind::Depth]);
+        stopped(&format!("(macrolet ((m () {expansion})) (list (m)))"), &[LimitKind::Depth]);
+    }
+    for circle in [
+        "(list 'list 1)",
+        "(list 'progn 1)",
+        "(list 'let nil)",
+        "(list 'destructuring-bind '(a) nil)",
+    ] {
+        stopped(
+            &format!("(defmacro m () (let ((x {circle})) (setf (cddr x) x) x)) (m)"),
+            &[LimitKind::Fuel, LimitKind::Heap, LimitKind::Depth],
+        );
+    }
+    stopped(
+        "(defmacro m () (let ((x (list 'a))) (setf (cdr x) x) (list 'destructuring-bind x nil 1))) (m)",
+        &[LimitKind::Fuel, LimitKind::Heap],
+    );
 }
 
 #[test]

@@ -216,6 +216,8 @@ proptest! {
         let now = run.times.last().copied().unwrap_or(UnixMillis(0));
         let set = lives::sets()[which].clone();
         run.step(now, Event::PolicyInstalled(InstalledPolicies::new(set, vec!["/protected".into()])));
+        // Whoever is asked about proposals has the word before they are judged.
+        run.step(now, Event::ConsultantsChanged(Vec::new()));
         run.step(now, prompt());
         let waiting = run.state.outstanding().into_iter().find_map(|(id, effect)| match effect {
             Effect::Consult { .. } => Some(id),
