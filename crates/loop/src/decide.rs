@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use bridle_sexp::Value;
 
-use crate::action::{Action, InvalidAction};
+use crate::action::{Action, CONTEXT, InvalidAction};
 use crate::consult::ProposalObjections;
 use crate::effect::{
     ApprovalRequest, CheckResult, Decision, DecisionRule, ProposalAuthor, ProposalRejection,
@@ -86,14 +86,9 @@ pub(crate) fn judge(
 ) -> JudgedProposal {
     let (payload, mut dropped) = clean::clean(by, proposal.payload);
     let narrowed = objections.narrow(&payload);
-    let payload = Arc::new(match &narrowed {
-        Ok(Some(narrowed)) => {
-            // The record has the payload then, for it is not the one that was proposed.
-            dropped.push(NARROWED.into());
-            narrowed.clone()
-        }
-        Ok(None) | Err(_) => payload,
-    });
+    // The record has a payload that is not the one that was proposed.
+    dropped.extend(matches!(narrowed, Ok(Some(_))).then(|| NARROWED.into()));
+    let payload = Arc::new(narrowed.clone().ok().flatten().unwrap_or(payload));
     let mut case = DecisionCase {
         state,
         turn,
@@ -528,6 +523,7 @@ impl DecisionCase<'_> {
         let wanted = match (&self.target, own.filter(has_shell)) {
             (Some(wanted), _) => wanted.clone(),
             (None, Some(own)) => own.clone(),
+            (None, None) if self.is_completed_here(action) => KeywordName::of_word(CONTEXT),
             (None, None) => KeywordName::of_word(SYSTEM),
         };
         if wanted.as_str() == SYSTEM {
@@ -537,6 +533,14 @@ impl DecisionCase<'_> {
             Some(actuator) => Ok((wanted, actuator.place)),
             None => Err((RefusalCode::UnknownTarget, self.no_such(&wanted))),
         }
+    }
+
+    /// Whether it is the wish for completions, and the daemon has any.
+    fn is_completed_here(&self, action: &Action) -> bool {
+        let context = KeywordName::of_word(CONTEXT);
+        let completes = |it: &ActuatorRef| it.actions.contains(&action.name());
+        matches!(action, Action::Complete { .. })
+            && actuator(self.state, &context).is_some_and(completes)
     }
 
     fn no_such(&self, wanted: &KeywordName) -> String {

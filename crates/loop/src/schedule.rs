@@ -87,11 +87,6 @@ pub enum MissedRun {
 }
 
 impl MissedRun {
-    /// Reads the word for it.
-    pub fn parse(word: &str) -> Option<Self> {
-        [Self::Once, Self::Skip].into_iter().find(|it| it.word() == word)
-    }
-
     /// The word for it.
     pub fn word(self) -> &'static str {
         match self {

@@ -185,7 +185,7 @@ enum LinkEnd {
     At(usize),
     /// Not there yet.
     Open,
-    /// It is no link.
+    /// Nowhere: this is no link.
     None,
 }
 

@@ -9,6 +9,7 @@
 //! - `tools`: actions as tools, calls as proposals
 //! - `citation`: links of an answer, held against those of its prompt
 //! - `prompt`: everything that a model is told
+//! - `completion`: completions of a text
 //! - `thinker`: a thought, from the choice of a model to the draft
 #![forbid(unsafe_code)]
 
@@ -22,8 +23,10 @@ mod tools;
 
 mod prompt;
 
+mod completion;
 mod thinker;
 
+pub use completion::ModelCompleter;
 pub use price_book::{PriceBook, StatedPrices};
 pub use prompt::INSTRUCTIONS_FILE;
 pub use recall::{MemoryRecall, NoMemory, RecallQuestion, RecallReach};

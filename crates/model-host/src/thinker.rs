@@ -194,7 +194,7 @@ fn too_long(error: &InferenceError) -> Option<Option<u64>> {
     }
 }
 
-/// What a failed exchange means for the turn: nobody else is asked when something was shown, when the provider read the
+/// Meaning of a failed exchange for the turn: nobody else is asked when something was shown, when the provider read the
 /// prompt and said no to it, or when the user did not want it any more.
 fn failure(seat: &ModelSeat, error: &InferenceError, has_shown: bool) -> FailedModel {
     if *error == InferenceError::Canceled {

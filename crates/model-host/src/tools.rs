@@ -214,4 +214,4 @@ fn plain(name: &str) -> String {
 pub(crate) type JsonMembers = BTreeMap<String, serde_json::Value>;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -20,6 +20,13 @@ const LANGUAGES: [&str; 3] = ["lisp", "common-lisp", "bridle-lisp"];
 /// Title of the heading whose subtree has the tests.
 const TESTS: &str = "Tests";
 
+/// Tags of a property: `garden work`, `:garden:work:`, `#garden`.
+fn tags(value: &str) -> impl Iterator<Item = String> {
+    let words = value.split(|c: char| c.is_whitespace() || c == ':');
+    let tags = words.map(|tag| tag.trim_start_matches('#').to_lowercase());
+    tags.filter(|tag| !tag.is_empty())
+}
+
 /// The file of a skill, read and not yet loaded.
 #[derive(Debug, Clone)]
 pub struct SkillSource {
@@ -135,11 +142,7 @@ impl FileReader<'_, '_> {
             "TRIGGER_SOP" | "SOP_ID" => {
                 to.triggers.extend(words.map(|word| SkillTrigger::Procedure(word.to_owned())));
             }
-            "TRIGGER_TAG" => {
-                let tags = value.split(|c: char| c.is_whitespace() || c == ':');
-                let tags = tags.map(|tag| tag.trim_start_matches('#').to_lowercase());
-                to.triggers.extend(tags.filter(|tag| !tag.is_empty()).map(SkillTrigger::Tag));
-            }
+            "TRIGGER_TAG" => to.triggers.extend(tags(&value).map(SkillTrigger::Tag)),
             "TRIGGER_SCHEDULE" => {
                 let schedule = words.collect::<Vec<_>>().join(" ");
                 if schedule.is_empty() {

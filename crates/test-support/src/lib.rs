@@ -5,6 +5,7 @@
 //! - [`frame_client`]: the framed protocol over any stream
 //! - [`http_client`], [`tls_client`], [`websocket_client`]: OpenHarness over HTTP, TLS and WebSocket
 //! - [`valid_response`]: every byte of HTTP that a daemon says, held to its schema
+//! - [`model_server`]: a server of language models that says what a test wants
 //! - [`hang_guard`], [`other_user`]: time limits, and programs of another user
 
 #![expect(clippy::unwrap_used, reason = "a helper of a test fails like the test itself")]
@@ -13,6 +14,7 @@ pub mod daemon;
 pub mod frame_client;
 pub mod hang_guard;
 pub mod http_client;
+pub mod model_server;
 pub mod other_user;
 pub mod server_process;
 pub mod tls_client;

@@ -254,25 +254,22 @@ impl FormCompiler<'_> {
             ParameterSection::AfterRest => return self.program("more than one &REST parameter"),
             ParameterSection::Auxiliary => {
                 let parts = if item.is_cons() { self.elements(item)? } else { vec![item] };
+                if parts.len() > 2 {
+                    return self.program("malformed &AUX parameter");
+                }
                 let value = self.analyze(parts.get(1).copied().unwrap_or(NIL))?;
                 let parameter = self.parameter(parts[0], declarations)?;
                 self.functions[function].auxiliary.push((parameter, value));
             }
             ParameterSection::Optional | ParameterSection::Key => {
                 let parts = if item.is_cons() { self.elements(item)? } else { vec![item] };
-                let mut name = parts[0];
-                let mut keyword = NIL;
-                if section == ParameterSection::Key {
-                    if name.is_cons() {
-                        let pair = self.elements(name)?;
-                        keyword = pair[0];
-                        name = pair.get(1).copied().unwrap_or(NIL);
-                    } else {
-                        let symbol = self.check_variable(name)?;
-                        let text = self.machine.symbols.name(symbol).to_owned();
-                        keyword = self.machine.symbols.keyword(&text);
-                    }
+                if parts.len() > 3 {
+                    return self.program("malformed parameter");
                 }
+                let (keyword, name) = match section {
+                    ParameterSection::Key => self.keyword_and_name(parts[0])?,
+                    _ => (NIL, parts[0]),
+                };
                 let default = self.analyze(parts.get(1).copied().unwrap_or(NIL))?;
                 let parameter = self.parameter(name, declarations)?;
                 let supplied = match parts.get(2) {
@@ -288,6 +285,19 @@ impl FormCompiler<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Keyword and variable of a `&key` parameter that is given as `name` or `(keyword name)`.
+    fn keyword_and_name(&mut self, item: Word) -> CompileResult<(Word, Word)> {
+        if !item.is_cons() {
+            let symbol = self.check_variable(item)?;
+            let text = self.machine.symbols.name(symbol).to_owned();
+            return Ok((self.machine.symbols.keyword(&text), item));
+        }
+        match self.elements(item)?[..] {
+            [keyword, name] if keyword.is_symbol() => Ok((keyword, name)),
+            _ => self.program("malformed &KEY parameter"),
+        }
     }
 
     /// `(defun name parameters . body)`.

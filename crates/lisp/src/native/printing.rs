@@ -53,9 +53,13 @@ pub(crate) const TABLE: &[NativeFunction] = &[
         m.write(stream, &character.to_string())?;
         Ok(m.argument(a, 0))
     }),
-    native("finish-output", 0, 1, |_, _| Ok(NIL)),
-    native("force-output", 0, 1, |_, _| Ok(NIL)),
-    native("make-string-output-stream", 0, 0, |m, _| {
+    native("finish-output", 0, 1, |m, a| stream(m, m.optional(a, 0)).map(|_| NIL)),
+    native("force-output", 0, 1, |m, a| stream(m, m.optional(a, 0)).map(|_| NIL)),
+    native("make-string-output-stream", 0, MANY, |m, a| {
+        m.check_keys(a, 0, &["ELEMENT-TYPE"])?;
+        if a.count > 0 {
+            return m.refuse("strings of a special element type");
+        }
         Ok(m.heap
             .allocate(HeapObject::Stream(Box::new(TextStream::ToText { text: LispText::new() }))))
     }),

@@ -138,7 +138,10 @@ pub(crate) const TABLE: &[NativeFunction] = &[
         m.symbols.plists.insert(symbol, plist);
         Ok(plist)
     }),
-    native("intern", 1, 1, |m, a| {
+    native("intern", 1, 2, |m, a| {
+        if a.count > 1 {
+            return m.refuse("INTERN into a package");
+        }
         let name = m.string_argument(m.argument(a, 0))?;
         m.reserve(name.len() + 128)?;
         m.heap.bytes += name.len() + 128;

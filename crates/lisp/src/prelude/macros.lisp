@@ -413,7 +413,8 @@
 (defun %check-the (value type) (if (typep value type) value (%type-error value type)))
 (defmacro assert (test &optional places datum &rest args)
   `(if ,test nil ,(if datum `(error ,datum ,@args) `(error "The assertion ~S failed." ',test))))
-(defmacro with-output-to-string ((var &optional string) &body body)
+(defmacro with-output-to-string ((var &optional string &rest keys) &body body)
+  (if keys (%outside "strings of a special element type"))
   (if string
       `(let ((,var ,string)) ,@body)
       `(let ((,var (make-string-output-stream))) ,@body (get-output-stream-string ,var))))

@@ -25,6 +25,7 @@ pub const CONTEXT_ACTIONS: &[&str] = &[
     "get-skill-source",
     "get-system-logs",
     "get-result",
+    "complete",
 ];
 
 /// A read of `:context`.

@@ -54,7 +54,7 @@ pub(crate) struct PromptBudget {
 }
 
 impl PromptBudget {
-    /// What is left of a model's context beside the answer. Estimates err, so a tenth stays free.
+    /// Room of a model's context beside the answer. Estimates err, so a tenth stays free.
     pub(crate) fn of(seat: &ModelSeat) -> Self {
         let unsaid = match seat.provider.privacy {
             ProviderPrivacy::Local => LOCAL_CONTEXT_TOKENS,

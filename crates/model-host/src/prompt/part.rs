@@ -19,7 +19,7 @@ const MAX_DETAIL_BYTES: usize = 200;
 pub(crate) struct PromptPart {
     /// Kind of its source: `instructions`, `note`, `history`, ...
     pub(crate) source: &'static str,
-    /// Which of them: a path, a link, a number.
+    /// Name among those: a path, a link, a number.
     pub(crate) detail: Option<String>,
     /// Bytes of its text.
     pub(crate) bytes: usize,

@@ -14,7 +14,7 @@ You are bridle, an agent for the user's Org notes, files and tools.
 - A tool call is a proposal: the user's policies allow, ask or refuse. Do not repeat what was refused.
 - Look up instead of guessing. Change only what you were asked to change.";
 
-/// How a model without tools calls them.
+/// Way in which a model without tools calls them.
 pub(super) const TEXT_CALLS: &str = "\
 To use a tool, end your answer with one line that begins with (:tool, as shown; strings in double quotes. The result comes in the next message. Tools:";
 

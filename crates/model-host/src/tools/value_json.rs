@@ -14,7 +14,7 @@ const UNTOLD_KEYS: [&str; 7] =
     ["hash", "prepared", "scope", "rank", "status", "privacy", OPEN_ANSWER];
 
 /// Key under which an answer with private parts has the answer without them.
-pub const OPEN_ANSWER: &str = "open";
+pub const OPEN_ANSWER: &str = "without-private";
 
 /// A value as JSON.
 pub(crate) fn to_json(value: &Value) -> String {

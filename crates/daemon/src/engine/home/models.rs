@@ -12,8 +12,8 @@ use bridle_jail::SecretStore;
 use bridle_loop::{SessionAccess, SignalContext};
 use bridle_memex::{MemexAsker, MemexQuestion, PrivateAccess};
 use bridle_model_host::{
-    MemoryRecall, ModelThinker, ModelThinkerSetup, ProviderApprovals, ProviderRegistry,
-    RecallQuestion, RecallReach, StatedPrices,
+    MemoryRecall, ModelCompleter, ModelThinker, ModelThinkerSetup, ProviderApprovals,
+    ProviderRegistry, RecallQuestion, RecallReach, StatedPrices,
 };
 use bridle_sexp::Value;
 use tokio_util::sync::CancellationToken;
@@ -50,12 +50,20 @@ impl HomeModels {
             facts: Arc::clone(facts),
             folder: RwLock::new(config.memex.clone()),
         });
-        Self {
+        let models = Self {
             registry,
             exchanger: ModelExchanger::new(KeyReader::new(secrets)),
             recall,
             project: config.effects.project.clone(),
-        }
+        };
+        facts.introduce_completer(models.completer());
+        models
+    }
+
+    /// The giver of completions.
+    fn completer(&self) -> ModelCompleter {
+        let recall = Arc::clone(&self.recall) as _;
+        ModelCompleter::new(Arc::clone(&self.registry), self.exchanger.clone(), recall)
     }
 
     /// Puts the models before a thinker.

@@ -12,6 +12,7 @@ use bridle_loop::{
     SignalSender,
 };
 use bridle_memex::{MemexAsker, MemexQuestion, MemexRefusal, PrivateAccess};
+use bridle_model_host::{OPEN_ANSWER, RecallReach};
 use bridle_sexp::{Dialect, Value};
 
 use crate::engine::error::{EngineError, EngineErrorCode};
@@ -68,6 +69,9 @@ impl Actuator for ContextActuator {
             let Some(hub) = self.0.hub() else {
                 return Outcome::Failed("the daemon is not there yet".into());
             };
+            if read.name == "complete" {
+                return Outcome::Done(self.complete(&hub, *read, order.payload(), io).await);
+            }
             match answer(&hub, *read, order.payload(), io).await {
                 Ok((found, label)) => Outcome::Done(labelled(found, label)),
                 Err(error) if error.code == EngineErrorCode::NotPermitted => {
@@ -79,6 +83,20 @@ impl Actuator for ContextActuator {
     }
 }
 
+impl ContextActuator {
+    /// Completions, in the words of those who ask for them.
+    async fn complete(&self, hub: &Hub, read: ContextRead, payload: &Value, io: &ActIo) -> Value {
+        let prefix = payload.get("prefix").and_then(Value::as_str).unwrap_or_default();
+        let reach = if read.is_for_owner { RecallReach::Whole } else { RecallReach::Open };
+        let is_let = hub.home.may_ask(&asker(read, io), SessionAccess::Recall, &io.context.session);
+        let found = self.0.complete(prefix, is_let.then_some(reach)).await;
+        let label = if read.is_for_owner { Privacy::Secret } else { Privacy::default() };
+        let suggestions = Value::list(found.into_iter().map(Value::from));
+        let pairs = [("prefix", Value::str(prefix)), ("suggestions", suggestions)];
+        labelled(Value::plist(pairs), label)
+    }
+}
+
 /// Answers a read, with the label of the answer.
 async fn answer(
     hub: &Arc<Hub>,
@@ -86,11 +104,9 @@ async fn answer(
     payload: &Value,
     io: &ActIo,
 ) -> Result<(Value, Privacy), EngineError> {
-    let asker =
-        SignalSender { owner: read.is_for_owner, ..SignalSender::new(&io.context.principal) };
     let denied =
         || EngineError::because(EngineErrorCode::NotPermitted, "the memory may not be read");
-    if !hub.home.may_ask(&asker, SessionAccess::Recall, &io.context.session) {
+    if !hub.home.may_ask(&asker(read, io), SessionAccess::Recall, &io.context.session) {
         return Err(denied());
     }
     let question = match read.name {
@@ -115,6 +131,11 @@ async fn answer(
     }
 }
 
+/// Whoever the read is for.
+fn asker(read: ContextRead, io: &ActIo) -> SignalSender {
+    SignalSender { owner: read.is_for_owner, ..SignalSender::new(&io.context.principal) }
+}
+
 /// Asks the memory. What others would not be shown in the same way is the owner's alone.
 async fn recalled(
     hub: &Arc<Hub>,
@@ -128,8 +149,25 @@ async fn recalled(
         return Ok((public?, Privacy::default()));
     }
     let whole = ask(PrivateAccess::Owner).await?;
-    let is_open = public.is_ok_and(|public| public == whole);
-    Ok((whole, if is_open { Privacy::default() } else { Privacy::Secret }))
+    let Ok(open) = public else { return Ok((whole, Privacy::Secret)) };
+    if is_same(&open, &whole) {
+        return Ok((whole, Privacy::default()));
+    }
+    // A model elsewhere is told this one.
+    let pairs = whole.elements().unwrap_or_default().iter().cloned();
+    let both = Value::list(pairs.chain([Value::keyword(OPEN_ANSWER), open]));
+    Ok((both, Privacy::Secret))
+}
+
+/// Whether two answers say the same, but for the hashes, which only the owner is told.
+fn is_same(open: &Value, whole: &Value) -> bool {
+    let (Value::List(some), Value::List(all)) = (open, whole) else { return open == whole };
+    if whole.pairs().is_none() {
+        return some.len() == all.len() && some.iter().zip(all).all(|(a, b)| is_same(a, b));
+    }
+    let told = all.chunks_exact(2).filter(|pair| !pair[0].is_keyword("hash"));
+    let told: Vec<&Value> = told.flatten().collect();
+    some.len() == told.len() && some.iter().zip(told).all(|(a, b)| is_same(a, b))
 }
 
 /// The parsed text of a file.

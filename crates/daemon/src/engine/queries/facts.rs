@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock, Weak};
 
 use bridle_host::{DaemonFacts, SessionFact, SessionList, SessionVisibility, StatusFact};
 use bridle_loop::{ANONYMOUS, SessionAccess, SessionId, SessionWorkload};
+use bridle_model_host::{ModelCompleter, RecallReach};
 use bridle_record::SessionRow;
 use bridle_sexp::Value;
 
@@ -20,19 +21,40 @@ const SESSIONS: usize = 1000;
 const LOOKED_AT: usize = 10_000;
 
 /// The host's way to the hub, which is made after it.
-#[derive(Debug, Default)]
-pub(in crate::engine) struct HubFacts(OnceLock<Weak<Hub>>);
+#[derive(Default)]
+pub(in crate::engine) struct HubFacts {
+    hub: OnceLock<Weak<Hub>>,
+    /// Giver of completions, where models are the thinker.
+    completer: OnceLock<ModelCompleter>,
+}
 
 impl HubFacts {
     /// Says which hub it is.
     pub(in crate::engine) fn introduce(&self, hub: &Arc<Hub>) {
         // A second hub never comes.
-        let _ = self.0.set(Arc::downgrade(hub));
+        let _ = self.hub.set(Arc::downgrade(hub));
+    }
+
+    /// Says who gives completions.
+    pub(in crate::engine) fn introduce_completer(&self, completer: ModelCompleter) {
+        let _ = self.completer.set(completer);
+    }
+
+    /// Completions of a text, by a model or by the memory.
+    pub(in crate::engine) async fn complete(
+        &self,
+        prefix: &str,
+        reach: Option<RecallReach>,
+    ) -> Vec<String> {
+        match self.completer.get() {
+            Some(completer) => completer.complete(prefix, reach).await,
+            None => Vec::new(),
+        }
     }
 
     /// The hub, once it is there.
     pub(in crate::engine) fn hub(&self) -> Option<Arc<Hub>> {
-        self.0.get().and_then(Weak::upgrade)
+        self.hub.get().and_then(Weak::upgrade)
     }
 }
 
