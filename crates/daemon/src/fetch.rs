@@ -23,13 +23,17 @@ pub use hosts::{AllowedHosts, InvalidHostList};
 pub use net::{FetchNetwork, Later};
 pub use url::{FetchUrl, UrlScheme};
 
-pub(crate) use get::{AttachmentFetcher, FetchedFile, WebAnswer, WebOrder};
+pub(crate) use get::{
+    AttachmentFetcher, FetchedFile, MailFault, MailOrder, MailSecurity, WebAnswer, WebOrder,
+};
 
 /// Hosts that may be fetched from, and the CA certificates to trust.
 #[derive(Clone, Debug, Default)]
 pub struct FetchConfig {
     /// Permitted hosts. None by default.
     pub hosts: AllowedHosts,
+    /// Hosts of orders that may be reached at addresses that are not public. None by default.
+    pub private: AllowedHosts,
     /// CA certificates to trust, as PEM; `None` for those of the system.
     pub ca: Option<PathBuf>,
     /// Resolver and connector; `None` for those of the system.

@@ -153,7 +153,7 @@ async fn private_notes_reach_no_remote_model_by_any_road() {
         ModelWire::Chat,
         vec![
             calls("context_query", r#"{"text":"diagnosis"}"#),
-            calls("context_get_object", r#"{"id":"notes.org"}"#),
+            calls("context_look", r#"{"action":"get-object","id":"notes.org"}"#),
             says("I do not know."),
             says("Still not."),
         ],

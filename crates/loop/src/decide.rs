@@ -9,6 +9,7 @@
 //! long: the rules stand in the order in which they are asked.
 
 mod clean;
+mod only_action;
 
 use std::sync::Arc;
 
@@ -84,6 +85,7 @@ pub(crate) fn judge(
     proposal: Proposal,
     objections: &ProposalObjections<'_>,
 ) -> JudgedProposal {
+    let proposal = only_action::named(state, proposal);
     let (payload, mut dropped) = clean::clean(by, proposal.payload);
     let narrowed = objections.narrow(&payload);
     // The record has a payload that is not the one that was proposed.

@@ -9,6 +9,7 @@
 //! - `shipped_copy`: copies of the skills that come with the program
 //! - `registry`: the folder, and the table made of it
 //! - `stimulus`: a signal as a skill sees it, and which skill it wakes
+//! - `long_result`: results that a prompt names by their place alone
 //! - `caller`: answers to requests that need nobody else
 //! - `turn_log`: requests and answers of a turn, in its drafts
 //! - `thinker`: the thinker that calls skills
@@ -21,6 +22,7 @@ mod shipped_copy;
 
 mod registry;
 
+mod long_result;
 mod stimulus;
 
 mod caller;

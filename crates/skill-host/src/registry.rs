@@ -99,7 +99,8 @@ struct ReadFile {
 
 /// The skills of one home.
 pub struct SkillRegistry {
-    folder: Option<PathBuf>,
+    /// The folder; a daemon that begins without one may get it while it runs.
+    folder: RwLock<Option<PathBuf>>,
     storage: SkillStorage,
     limits: SkillLimits,
     table: RwLock<Arc<SkillTable>>,
@@ -111,7 +112,7 @@ impl SkillRegistry {
     /// A registry of the skills in this folder; without one it stays empty. Nothing is read yet.
     pub fn new(folder: Option<PathBuf>, storage: SkillStorage) -> Self {
         Self {
-            folder,
+            folder: RwLock::new(folder),
             storage,
             limits: SkillLimits::default(),
             table: RwLock::default(),
@@ -122,7 +123,16 @@ impl SkillRegistry {
 
     /// Whether there is a folder to look at.
     pub fn has_folder(&self) -> bool {
-        self.folder.is_some()
+        self.folder().is_some()
+    }
+
+    /// Looks at this folder from now on.
+    pub fn take_folder(&self, folder: PathBuf) {
+        *self.folder.write().unwrap_or_else(PoisonError::into_inner) = Some(folder);
+    }
+
+    fn folder(&self) -> Option<PathBuf> {
+        self.folder.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// The skills that serve now.
@@ -162,12 +172,12 @@ impl SkillRegistry {
 
     /// Reads what changed in the folder; whether the table changed. Blocks, and runs the tests of changed skills.
     pub fn refresh(&self) -> bool {
-        let Some(folder) = &self.folder else { return false };
+        let Some(folder) = self.folder() else { return false };
         let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
         let before = self.table();
         let mut after = BTreeMap::new();
         let mut is_changed = false;
-        for (path, stamp) in org_files(folder) {
+        for (path, stamp) in org_files(&folder) {
             let kept = files.get(&path).filter(|file| file.stamp == stamp);
             // What waits to be enabled may be in order now, and what was may no longer be.
             let kept = kept.filter(|file| file.enabled == self.enabled_of(&file.result));

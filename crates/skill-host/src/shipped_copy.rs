@@ -15,9 +15,9 @@ use crate::storage::{SkillStorage, StorageError};
 pub enum CopyStanding {
     /// There is none, and there never was.
     New,
-    /// It was there, and its owner deleted it.
+    /// File that was there and that its owner deleted.
     Deleted,
-    /// The same text.
+    /// Copy with the text of this program.
     Same,
     /// A text that came with an earlier program, as it came.
     Outdated,

@@ -14,10 +14,12 @@ use bridle_loop::{
 };
 use bridle_sexp::Value;
 use bridle_skill::{
-    LoggedRequest, RunProgress, Skill, SkillAnswer, SkillCall, SkillFault, SkillRequest, SkillRun,
+    LoggedRequest, RunProgress, Skill, SkillAnswer, SkillCall, SkillFault, SkillFaultKind,
+    SkillRequest, SkillRun,
 };
 
 use crate::caller::RequestAnswers;
+use crate::long_result;
 use crate::registry::SkillRegistry;
 use crate::stimulus::awakened;
 use crate::storage::StorageError;
@@ -74,9 +76,14 @@ impl Thinker for SkillThinker {
         }
         let author = prompt.rounds.first().map(|round| round.model.clone().unwrap_or_default());
         let (registry, live) = (Arc::clone(&self.registry), Arc::clone(&self.live));
-        let (prompt, privacy) = (prompt.clone(), prompt.privacy());
+        let (mut prompt, privacy) = (prompt.clone(), prompt.privacy());
         let hash = author.and_then(|author| author.digest.clone());
         Box::pin(async move {
+            // A call that waits has its older answers; one that runs again needs all of them.
+            let key = (prompt.context.session.clone(), prompt.context.turn);
+            let waits = live.lock().unwrap_or_else(PoisonError::into_inner).contains_key(&key);
+            let rounds = if waits { 1 } else { prompt.rounds.len() };
+            long_result::read_whole(&mut prompt, rounds, io).await.map_err(fault)?;
             let call = io.run_blocking(move || {
                 SkillTurn { registry: &registry, live: &live, prompt: &prompt }
                     .draft(hash.as_deref())
@@ -117,7 +124,7 @@ impl SkillTurn<'_> {
         let log =
             turn_log::read(rounds).ok_or_else(|| fault("the log of the skill is unreadable"))?;
         let (mut run, mut progress) = self.resumed(&skill, &call, &log).map_err(|it| told(&it))?;
-        let known = log.len();
+        let known = run.log().len();
         let mut answers = RequestAnswers::new(self.registry, &skill, self.principal());
         let stored = |error: StorageError| fault(format!("skill {id}: {error}"));
         loop {
@@ -163,13 +170,27 @@ impl SkillTurn<'_> {
     ) -> Result<(SkillRun, RunProgress), SkillFault> {
         let waiting = self.live().remove(&self.key());
         if let (Some(mut run), Some((last, before))) = (waiting, log.split_last())
-            && run.log() == before
+            && self.is_at(&run, before)
             && run.skill().source().hash == skill.source().hash
         {
             let progress = run.answer(last.answer.clone())?;
             return Ok((run, progress));
         }
+        if self.prompt.forgotten > 0 {
+            let reason = "the turn is too long to be taken up again after a restart: ask once more";
+            return Err(SkillFault::new(SkillFaultKind::Limit, reason));
+        }
         SkillRun::replay(skill, call, log)
+    }
+
+    /// Whether a call that waits has come to where the prompt is: the rounds that are left end with the same requests.
+    /// Answers are compared by nobody: the prompt has long ones by their place alone.
+    fn is_at(&self, run: &SkillRun, before: &[LoggedRequest]) -> bool {
+        let (known, told) = (run.log().len(), before.len());
+        let is_whole = self.prompt.forgotten > 0 || known == told;
+        let known = &run.log()[known.saturating_sub(told)..];
+        let mut both = known.iter().zip(before);
+        is_whole && known.len() == told && both.all(|(one, other)| one.request == other.request)
     }
 
     fn key(&self) -> (SessionId, TurnId) {

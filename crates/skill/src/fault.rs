@@ -60,7 +60,7 @@ pub struct SkillFault {
 }
 
 impl SkillFault {
-    /// A fault without a place.
+    /// A fault of this kind, without a place.
     pub fn new(kind: SkillFaultKind, message: impl Into<String>) -> Self {
         Self { kind, message: message.into(), place: None }
     }

@@ -19,7 +19,8 @@ macro_rules! shipped {
 
 /// All of them, by name.
 pub const SHIPPED_SKILLS: &[ShippedSkill] = shipped![
-    "agenda", "capture", "gardener", "gtd", "help", "protocol", "scribe", "search", "summary",
+    "agenda", "capture", "delivery", "foundry", "gardener", "gtd", "help", "protocol", "scribe",
+    "search", "summary", "telegram",
 ];
 
 impl ShippedSkill {

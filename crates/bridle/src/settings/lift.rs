@@ -223,7 +223,9 @@ impl ResolvedSettings {
     fn fetch(&self) -> FetchConfig {
         let hosts = self.word("fetch-hosts").and_then(|text| text.parse().ok());
         let ca = self.path("fetch-ca").map(Path::to_path_buf);
-        FetchConfig { hosts: hosts.unwrap_or_default(), ca, net: None }
+        let private = self.word("http-private").and_then(|text| text.parse().ok());
+        let (hosts, private) = (hosts.unwrap_or_default(), private.unwrap_or_default());
+        FetchConfig { hosts, private, ca, net: None }
     }
 
     /// Source of the policies; a file that nobody has named need not exist.

@@ -210,6 +210,15 @@ pub(crate) static TABLE: &[SettingRow] = &[
         group: SettingGroup::Main,
     },
     SettingRow {
+        name: "http-private",
+        env: &["BRIDLE_HTTP_PRIVATE"],
+        flag: Some("http-private"),
+        kind: SettingKind::Hosts,
+        default: SettingPreset::Text("off"),
+        doc: "Hosts of your own network that `:http` may reach after a yes: HOST:PORT, comma-separated, or off",
+        group: SettingGroup::Main,
+    },
+    SettingRow {
         name: "fetch-ca",
         env: &["BRIDLE_FETCH_CA"],
         flag: Some("fetch-ca"),

@@ -28,6 +28,7 @@ mod cli_secret;
 mod cli_send;
 mod cli_sessions;
 mod cli_sexp;
+mod cli_shipped;
 mod cli_skill;
 mod cli_tap;
 mod cli_terminal;

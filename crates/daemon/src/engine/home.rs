@@ -6,6 +6,7 @@ pub(in crate::engine) mod action_catalog;
 pub(in crate::engine) mod effects;
 pub(in crate::engine) mod engine_files;
 pub(in crate::engine) mod guard;
+mod mail;
 pub(in crate::engine) mod memex_service;
 pub(in crate::engine) mod models;
 pub(in crate::engine) mod principal_usage;

@@ -3,6 +3,7 @@
 //! `http/attachments` calls it. Each step asks [`FetchUrl`] again where it may go; what a host says about
 //! itself is believed as far as its type and no further.
 
+mod mail;
 mod web;
 
 use std::fmt;
@@ -55,6 +56,7 @@ const SYSTEM_CA_PATHS: [&str; 4] = [
     "/etc/ssl/cert.pem",
 ];
 
+pub(crate) use mail::{MailFault, MailOrder, MailSecurity};
 pub(crate) use web::{WebAnswer, WebOrder};
 
 /// File that was fetched.

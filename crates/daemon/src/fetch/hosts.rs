@@ -57,6 +57,17 @@ impl AllowedHosts {
     }
 }
 
+impl AllowedHosts {
+    /// Whether an entry names this host and this port, both of them.
+    pub(super) fn names(&self, host: &str, port: u16) -> bool {
+        let is_it = |entry: &HostRule| match &entry.pattern {
+            HostPattern::Any => false,
+            pattern => pattern.names(host) && entry.port == Some(port),
+        };
+        self.0.iter().any(is_it)
+    }
+}
+
 impl HostPattern {
     fn names(&self, host: &str) -> bool {
         match self {

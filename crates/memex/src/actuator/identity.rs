@@ -7,7 +7,7 @@ use std::path::Path;
 
 use crate::OrgDefaults;
 use bridle_loop::{EditOperation, MemoryEdit, OrgLocation};
-use bridle_org::{Document, Heading};
+use bridle_org::{Document, Heading, TodoState};
 use bridle_sexp::Value;
 
 use super::edit_preview::EditPlan;
@@ -48,7 +48,27 @@ pub(super) fn of_edit(
         _ => None,
     };
     found.extend(destination.map(|name| ("destination", Value::str(name))));
+    if matches!(edit.verb, EditOperation::SetState { .. }) {
+        let after = planned.iter().find_map(|it| it.change.after.as_deref()).unwrap_or_default();
+        let open = open_below(after, &edit.spot, org);
+        found.extend(open.map(|open| ("open-below", Value::int(open))));
+    }
     found
+}
+
+/// Number of open headings below one that an edit leaves done; `None` where none is open, or it is not done.
+fn open_below(after: &[u8], spot: &OrgLocation, org: &OrgDefaults) -> Option<i64> {
+    let preset = org.preset();
+    let document = Document::read_with_preset(after, &preset);
+    let [heading] = super::edit::meant(&document, spot)[..] else { return None };
+    let is = |it: &Heading<'_>, state| it.todo.is_some_and(|todo| todo.state == state);
+    let is_below = |it: &&Heading<'_>| {
+        heading.subtree.start < it.span.start && it.span.start < heading.subtree.end
+    };
+    let all = document.headings().iter().filter(is_below);
+    let open = all.filter(|it| is(it, TodoState::Open)).count();
+    let open = i64::try_from(open).ok().filter(|open| *open > 0)?;
+    is(heading, TodoState::Done).then_some(open)
 }
 
 /// The name of a place.

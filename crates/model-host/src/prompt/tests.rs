@@ -117,7 +117,7 @@ fn the_message_of_a_prompt_is_what_it_always_was() {
     signal.from.shell = Some(KeywordName::new("phone"));
     prompt.context.signal = Arc::new(signal);
     let built = build(&prompt, &gathered("hi"), &seat);
-    let expect = "<context>\nNow: 2026-11-18 15:06 UTC, Wednesday; locale de-DE; shell phone; \
+    let expect = "<context>\nNow: 2026-11-18 11:06 UTC, Wednesday; locale de-DE; shell phone; \
                   small screen: a few sentences\n</context>\n\nhi";
     assert_eq!(built.request.messages, [ModelMessage::user(expect)]);
 }

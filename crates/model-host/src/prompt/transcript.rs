@@ -254,7 +254,7 @@ fn cut(text: &str, room: usize, deed: &Deed) -> String {
     }
     let end = text.floor_char_boundary(room);
     let more = match &deed.stored {
-        Some(stored) => format!("; context_get_result seq {} has all of it", stored.seq.0),
+        Some(stored) => format!("; context_look get-result, seq {}, has all of it", stored.seq.0),
         None => String::new(),
     };
     format!("{}\n[cut: {end} of {} bytes{more}]", &text[..end], text.len())

@@ -92,7 +92,7 @@ mod tests {
             told,
             [
                 "1970-01-01 00:00 UTC, Thursday",
-                "2026-11-18 15:06 UTC, Wednesday",
+                "2026-11-18 11:06 UTC, Wednesday",
                 "1969-12-31 23:59 UTC, Wednesday"
             ]
         );

@@ -79,7 +79,7 @@ fn calls_become_typed_payloads() {
     );
     check(
         "system_schedule",
-        r#"{"name":"n","in":5,"payload":{"sensor":":user-prompt","text":"hi"}}"#,
+        r#"{"action":"schedule","name":"n","in":5,"payload":{"sensor":":user-prompt","text":"hi"}}"#,
         "system (:action :schedule :name \"n\" :in 5 :payload (:sensor :user-prompt :text \"hi\"))",
     );
     check(
@@ -107,9 +107,9 @@ fn what_does_not_fit_says_what_was_expected() {
     check("context_query", r#"{"mode":"all"}"#, "argument `mode`: expected one of words, question");
     check("context_query", r#"{"limit":1.5}"#, "argument `limit`: expected a whole number");
     check(
-        "file_change",
+        "file_more",
         r#"{"action":"burn","path":"/a"}"#,
-        "argument `action` is `burn`, expected one of move, delete",
+        "argument `action` is `burn`, expected one of list, search, move, delete",
     );
     let cut = table().proposal(&call("file_read", "{\"path\": \"/a"));
     let reason = cut.payload.get(MALFORMED).and_then(Value::as_str).unwrap();

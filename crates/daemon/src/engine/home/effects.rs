@@ -14,6 +14,7 @@ use std::path::PathBuf;
 use crate::config::DaemonConfig;
 use crate::engine::home::Home;
 use crate::engine::home::guard::protected;
+use crate::engine::home::mail::{MAIL, MailActuator};
 use crate::engine::home::web::{HTTP, WebActuator};
 use crate::error::DaemonError;
 
@@ -47,7 +48,8 @@ pub(in crate::engine) fn equip(
     EXEC.into_iter()
         .fold(host, run)
         .with_actuator(FILE, Box::new(FileActuator(workspace.clone())))
-        .with_actuator(HTTP, Box::new(WebActuator::new(&config.fetch)))
+        .with_actuator(MAIL, Box::new(MailActuator::new(&config.fetch, config.secret_store())))
+        .with_actuator(HTTP, Box::new(WebActuator::new(&config.fetch, config.secret_store())))
         .with_actuator(STAGE, Box::new(StageActuator(workspace.clone())))
 }
 

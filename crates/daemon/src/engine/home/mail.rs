@@ -10,7 +10,9 @@ use bridle_jail::{SecretStore, SecretValue};
 use bridle_loop::{ActionSpec, ArgumentShape, ArgumentSpec, Order, Outcome};
 use bridle_sexp::Value;
 
-use crate::fetch::{AllowedHosts, AttachmentFetcher, FetchConfig, MailFault, MailOrder, MailSecurity};
+use crate::fetch::{
+    AllowedHosts, AttachmentFetcher, FetchConfig, MailFault, MailOrder, MailSecurity,
+};
 
 /// Name of the actuator.
 pub(super) const MAIL: &str = "mail";
@@ -136,8 +138,7 @@ impl MailRequest {
             _ => return Err("`:user` and `:secret` belong together".to_owned()),
         };
         let addresses = payload.get("to").and_then(Value::elements).unwrap_or_default();
-        let to: Option<Vec<String>> =
-            addresses.iter().map(|it| address(it.as_str()?)).collect();
+        let to: Option<Vec<String>> = addresses.iter().map(|it| address(it.as_str()?)).collect();
         let to = to.filter(|to| (1..=MAX_RECEIVERS).contains(&to.len()));
         let from = text("from").and_then(address).ok_or("no good `:from`, expected an address")?;
         let id = line("id")?;
@@ -180,7 +181,8 @@ fn address(text: &str) -> Option<String> {
 /// Host and port of a server.
 fn server(text: &str) -> Option<(String, u16)> {
     let (host, port) = text.rsplit_once(':')?;
-    let fits = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-.".contains(&byte);
+    let fits =
+        |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-.".contains(&byte);
     let is_good = !host.is_empty() && host.len() <= 253 && host.bytes().all(fits);
     Some((host.to_owned(), port.parse().ok().filter(|port| *port > 0 && is_good)?))
 }

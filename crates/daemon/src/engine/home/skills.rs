@@ -62,15 +62,16 @@ impl HostedSkills {
         mut schedules: SkillSchedules,
         quit: CancellationToken,
     ) {
-        if !self.registry.has_folder() {
-            return;
-        }
         let mut told = BTreeSet::new();
         let mut guards = self.registry.storage().guards();
         loop {
             tokio::select! {
                 () = quit.cancelled() => return,
                 () = tokio::time::sleep(SKILL_FOLDER_INTERVAL) => {}
+            }
+            // A daemon that begins without a memory may get one.
+            if !self.registry.has_folder() {
+                continue;
             }
             let is_changed = refresh(&self.registry, &mut told).await;
             let now = self.registry.storage().guards();

@@ -4,12 +4,14 @@
 //! The host of the order is reached and no other; a redirect elsewhere is told, for a request of its own.
 
 use std::path::Path;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use bridle_effects::find_secrets;
 use bridle_host::{ActIo, Actuator, CrashOutcome, HostFuture, ProposalPlace, Readership};
+use bridle_jail::SecretStore;
 use bridle_loop::{Action, EffectFacts, HTTP_ACTIONS, Order, Outcome, PREPARED, WebRequest};
 use bridle_sexp::Value;
+use zeroize::Zeroizing;
 
 use crate::fetch::{AllowedHosts, AttachmentFetcher, FetchConfig, WebAnswer, WebOrder};
 
@@ -23,13 +25,15 @@ const MAX_SHOWN_BYTES: usize = 64 << 10;
 /// Asks hosts of the web.
 pub(super) struct WebActuator {
     config: FetchConfig,
+    /// Secrets that requests name.
+    secrets: Arc<SecretStore>,
     /// Made with the first request: it reads the certificates of the system.
     fetcher: OnceLock<Result<AttachmentFetcher, String>>,
 }
 
 impl WebActuator {
-    pub(super) fn new(config: &FetchConfig) -> Self {
-        Self { config: config.clone(), fetcher: OnceLock::new() }
+    pub(super) fn new(config: &FetchConfig, secrets: Arc<SecretStore>) -> Self {
+        Self { config: config.clone(), secrets, fetcher: OnceLock::new() }
     }
 
     fn fetcher(&self) -> Result<&AttachmentFetcher, String> {
@@ -49,13 +53,20 @@ impl WebActuator {
         };
         let method = request.method.to_ascii_uppercase();
         let Ok(method) = method.parse() else { return Outcome::Failed("no such method".into()) };
+        let secrets = RequestSecrets { store: &self.secrets, request };
+        let filled = match secrets.filled() {
+            Ok(filled) => filled,
+            Err(reason) => return Outcome::Failed(reason.into()),
+        };
+        let headers = request.headers.iter().map(|(name, value)| (&**name, &**value));
+        let secret = filled.headers.iter().map(|(name, value)| (&**name, value.as_str()));
         let order = WebOrder {
             method,
-            url: &request.url,
+            url: &filled.url,
             host: &request.host,
             port: request.port,
-            headers: request.headers.iter().map(|(name, value)| (&**name, &**value)).collect(),
-            body: request.body.as_deref(),
+            headers: headers.chain(secret).collect(),
+            body: filled.body.as_ref().map(|body| body.as_str()),
         };
         match fetcher.exchange(&order).await {
             Ok(answer) => Outcome::Done(told(answer)),
@@ -94,10 +105,12 @@ impl Actuator for WebActuator {
         let mut facts = EffectFacts::default();
         if around.readers == Readership::Others {
             facts.fault = Some("requests are for the owner alone".into());
-        } else if let Some((_, name)) = request.secrets.first() {
-            facts.fault = Some(format!("no secret is kept under the name `{name}`").into());
+        } else if let Err(reason) =
+            (RequestSecrets { store: &self.secrets, request: &request }).filled()
+        {
+            facts.fault = Some(reason.into());
         }
-        // Whatever was granted: what leaves with a key in it is asked for.
+        // Whatever was granted: what leaves with a key in it is asked for, unless the key was kept for this host.
         facts.keys = sends_secret(&request);
         Some(with_prepared(payload, facts.to_value()))
     }
@@ -109,6 +122,64 @@ impl Actuator for WebActuator {
             }
             _ => CrashOutcome::Unknown,
         }
+    }
+}
+
+/// Secrets that a request names: in `:secrets`, and as `{secret:NAME}` in its address and its body.
+struct RequestSecrets<'r> {
+    store: &'r SecretStore,
+    request: &'r WebRequest,
+}
+
+/// Parts of a request with its secrets in them. Never recorded, never shown.
+struct FilledRequest {
+    url: Zeroizing<String>,
+    headers: Vec<(Box<str>, Zeroizing<String>)>,
+    body: Option<Zeroizing<String>>,
+}
+
+/// Beginning of the place of a secret.
+const SECRET_PLACE: &str = "{secret:";
+
+impl RequestSecrets<'_> {
+    /// The parts to send.
+    ///
+    /// # Errors
+    /// A secret is not kept, or not for this host; the name alone is told.
+    fn filled(&self) -> Result<FilledRequest, String> {
+        let request = self.request;
+        let headers = request
+            .secrets
+            .iter()
+            .map(|(header, name)| self.secret(name).map(|value| (header.clone(), value)));
+        Ok(FilledRequest {
+            url: self.fill(&request.url)?,
+            headers: headers.collect::<Result<_, _>>()?,
+            body: request.body.as_deref().map(|body| self.fill(body)).transpose()?,
+        })
+    }
+
+    fn secret(&self, name: &str) -> Result<Zeroizing<String>, String> {
+        let WebRequest { host, port, .. } = self.request;
+        let value = self.store.for_host(name, host, *port).map_err(|error| error.to_string())?;
+        let text = std::str::from_utf8(value.reveal());
+        let text = text.map_err(|_| format!("secret `{name}` is no text"))?;
+        Ok(Zeroizing::new(text.to_owned()))
+    }
+
+    fn fill(&self, text: &str) -> Result<Zeroizing<String>, String> {
+        let mut filled = Zeroizing::new(String::with_capacity(text.len()));
+        let mut rest = text;
+        while let Some((before, after)) = rest.split_once(SECRET_PLACE) {
+            filled.push_str(before);
+            let Some((name, after)) = after.split_once('}') else {
+                return Err("a place for a secret does not end: expected {secret:NAME}".to_owned());
+            };
+            filled.push_str(&self.secret(name)?);
+            rest = after;
+        }
+        filled.push_str(rest);
+        Ok(filled)
     }
 }
 
@@ -155,4 +226,41 @@ fn told(answer: WebAnswer) -> Value {
         Err(_) => pairs.push(("binary", Value::T)),
     }
     Value::plist(pairs)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Action, RequestSecrets, SecretStore, Value};
+    use bridle_jail::{HostRule, SealKey, SecretValue};
+
+    #[test]
+    fn a_secret_goes_to_its_host_and_nowhere_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = SecretStore::new(folder.path(), SealKey::File(folder.path().join("key")));
+        let hosts = vec![HostRule::parse("api.example.org").unwrap()];
+        store.set("bot", SecretValue::new(b"12:ab".to_vec()), hosts).unwrap();
+        let filled = |url: &str, body: &str| {
+            let payload = Value::plist([
+                ("action", Value::keyword("post")),
+                ("url", Value::str(url)),
+                ("secrets", Value::list([Value::str("authorization: bot")])),
+                ("body", Value::str(body)),
+            ]);
+            let Ok(Action::Http(request)) = Action::from_payload(&payload) else { panic!("{url}") };
+            let filled = RequestSecrets { store: &store, request: &request }.filled()?;
+            assert_eq!(filled.headers[0].1.as_str(), "12:ab");
+            Ok::<_, String>(format!("{} {}", *filled.url, filled.body.unwrap().as_str()))
+        };
+        assert_eq!(
+            filled("https://api.example.org/bot{secret:bot}/x", "a {secret:bot} b").unwrap(),
+            "https://api.example.org/bot12:ab/x a 12:ab b"
+        );
+        for url in ["https://example.org/{secret:bot}", "https://api.example.org/{secret:other}"] {
+            let reason = filled(url, "").unwrap_err();
+            assert!(!reason.contains("12:ab"), "{reason}");
+        }
+        assert!(
+            filled("https://api.example.org/{secret:bot", "").unwrap_err().contains("does not end")
+        );
+    }
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use bridle_sexp::Value;
 
 use crate::engine::error::{EngineError, EngineErrorCode};
+use crate::engine::home::skills::SKILL_FOLDER;
 use crate::engine::hub::Hub;
 
 /// Reason for a path that names a file, or nothing.
@@ -48,5 +49,6 @@ fn open_folder(hub: &Hub, path: &Path) -> Result<String, EngineError> {
         tracing::warn!(%error, "a memex cannot be opened");
         EngineError::invalid("path", format!("the folder cannot be a memex: {error}"))
     })?;
+    hub.home.skills.take_folder(real.join(SKILL_FOLDER));
     Ok(name)
 }

@@ -75,7 +75,8 @@ impl AttachmentFetcher {
     pub(crate) async fn mail(&self, order: &MailOrder<'_>) -> Result<String, MailFault> {
         let late = tokio::time::Instant::now() + MAIL_TIMEOUT;
         let mut is_sent = false;
-        let done = tokio::time::timeout_at(late, Box::pin(self.mail_all(order, &mut is_sent))).await;
+        let done =
+            tokio::time::timeout_at(late, Box::pin(self.mail_all(order, &mut is_sent))).await;
         match done {
             Ok(done) => done,
             Err(_) if is_sent => Err(MailFault::Unknown),
@@ -90,10 +91,12 @@ impl AttachmentFetcher {
     ) -> Result<String, MailFault> {
         let stream = self.connect(&self.mail_addresses(order).await?).await?;
         let tls = || self.tls.as_ref().ok_or(FetchRefusal::Broken);
-        let name = ServerName::try_from(order.host.to_owned()).map_err(|_| FetchRefusal::Address)?;
+        let name =
+            ServerName::try_from(order.host.to_owned()).map_err(|_| FetchRefusal::Address)?;
         match order.security {
             MailSecurity::Tls => {
-                let stream = tls()?.connect(name, stream).await.map_err(|_| FetchRefusal::Broken)?;
+                let stream =
+                    tls()?.connect(name, stream).await.map_err(|_| FetchRefusal::Broken)?;
                 let mut talk = MailTalk(BufReader::new(stream));
                 talk.expect("220").await?;
                 talk.deliver(order, is_sent).await
@@ -128,7 +131,8 @@ impl AttachmentFetcher {
             let all = addresses.iter().map(|address| SocketAddr::new(*address, order.port));
             return Ok(all.collect());
         }
-        let host = if order.host.contains(':') { format!("[{}]", order.host) } else { order.host.into() };
+        let host =
+            if order.host.contains(':') { format!("[{}]", order.host) } else { order.host.into() };
         let only: AllowedHosts =
             format!("{host}:{}", order.port).parse().map_err(|_| FetchRefusal::Host)?;
         let place =

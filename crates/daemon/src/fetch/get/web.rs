@@ -4,6 +4,7 @@
 //! The same guard as for attachments: addresses read in one way, names looked up once, public ones alone. Reached
 //! are the host and port of the order and no other: a redirect elsewhere is told and not followed.
 
+use std::net::SocketAddr;
 use std::str::FromStr as _;
 
 use axum::body::{Body, HttpBody as _};
@@ -84,7 +85,12 @@ impl AttachmentFetcher {
             Some(address) => vec![address],
             None => self.net.resolve(place.host()).await.map_err(|_| FetchRefusal::NoAddress)?,
         };
-        let stream = self.connect(&place.pin(&addresses)?).await?;
+        // An owner who names a host of their own network means its addresses, whatever they are.
+        let pinned = match self.config.private.names(order.host, order.port) {
+            true => addresses.iter().map(|one| SocketAddr::new(*one, order.port)).collect(),
+            false => place.pin(&addresses)?,
+        };
+        let stream = self.connect(&pinned).await?;
         let request = request(place, order)?;
         match place.scheme {
             UrlScheme::Http => self.told(request, stream).await,

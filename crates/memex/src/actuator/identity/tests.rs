@@ -3,7 +3,7 @@
 use crate::OrgDefaults;
 use bridle_loop::OrgLocation;
 
-use super::{around_line, item, place};
+use super::{around_line, item, open_below, place};
 
 const TEXT: &[u8] =
     b"* TODO Tax :work:\n** TODO Send\n* House\n** DONE Send\n:PROPERTIES:\n:ID: a\n:END:\n\
@@ -44,4 +44,16 @@ fn an_item_is_named_by_its_text_below_its_heading() {
         None,
         "below a heading without a name of its own"
     );
+}
+
+#[test]
+fn open_headings_below_one_that_is_done_are_counted() {
+    let open = |text: &str, line| {
+        open_below(text.as_bytes(), &OrgLocation::Line(line), &OrgDefaults::default())
+    };
+    let text = "* DONE A\n** TODO B\n*** TODO C\n** DONE D\n** E\n* TODO F\n";
+    assert_eq!(open(text, 1), Some(2));
+    assert_eq!(open(text, 2), None, "not done itself");
+    assert_eq!(open(text, 4), None, "nothing below");
+    assert_eq!(open(text, 5), None, "no task");
 }

@@ -95,7 +95,8 @@ impl MemexCatalog {
             looked_at += 1;
             let id: i64 = row.get(0)?;
             last = last.min(id);
-            if row.get(2)? {
+            // A condition on what an object has not is neither true nor false.
+            if row.get::<_, Option<bool>>(2)? == Some(true) {
                 let title = row.get_ref(1)?.as_str().unwrap_or_default();
                 let is_in_title = rare.is_empty() && has_all(title, &search.words);
                 found.push((if is_in_title { TITLE_WEIGHT } else { TEXT_WEIGHT }, id));

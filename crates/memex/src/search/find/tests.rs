@@ -77,6 +77,9 @@ fn every_condition_is_asked_alone_and_together() {
         &MemexQuery { todo: vec!["NEXT".into(), "DONE".into()], ..MemexQuery::default() },
         &["Ladder", "Fence"],
     );
+    // Words of a heading without a keyword, and of one that has it.
+    rig.check(&MemexQuery { todo: vec!["TODO".into()], ..words("fox") }, &[]);
+    rig.check(&MemexQuery { todo: vec!["TODO".into()], ..words("roof") }, &["Roof"]);
     rig.check(&MemexQuery { done: Some(false), ..MemexQuery::default() }, &["Roof", "Ladder"]);
     rig.check(&MemexQuery { done: Some(true), ..tags(&["house"]) }, &["Fence"]);
     rig.check(&MemexQuery { priority: Some("A".into()), ..MemexQuery::default() }, &["Roof"]);
