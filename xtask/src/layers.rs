@@ -248,7 +248,9 @@ const RULES: &[LayerRule] = &[
             "bridle-loop",
             // The commands of the memory, which need no daemon; tests write the records that the others read.
             "bridle-memex",
-            // What stands in the file of providers.
+            // Providers are added and tried out without a daemon.
+            "bridle-inference",
+            "bridle-model-host",
             "bridle-models",
             "bridle-org",
             "bridle-record",

@@ -15,6 +15,7 @@ pub(crate) mod guard;
 pub(crate) mod jail;
 pub(crate) mod lisp;
 pub(crate) mod memory;
+pub(crate) mod model;
 pub(crate) mod notes;
 pub(crate) mod org;
 pub(crate) mod recall;
@@ -266,7 +267,8 @@ pub(crate) enum BridleCommand {
     #[command(after_help = "Works with or without a running daemon.\n\n\
         Examples:\n  \
         bridle why 4711\n  \
-        bridle why 4711 --json")]
+        bridle why 4711 --json\n  \
+        bridle why --prompt 4711                                   what the model was told, and what was left out")]
     Why(guard::WhyArgs),
     /// List effects: the intent, start and outcome of each
     #[command(
@@ -300,6 +302,19 @@ pub(crate) enum BridleCommand {
     /// Create, list and revoke bearer tokens for programs that connect over HTTP
     #[command(subcommand)]
     Token(token::TokenCommand),
+    /// Add, list, test and choose language models
+    #[command(subcommand, after_help = model::EXAMPLES)]
+    Model(model::ModelCommand),
+    /// Show what models cost: tokens and money by model, session, day or skill
+    #[command(
+        after_help = "What a provider did not count, or has no known price, is unknown and never 0. Works with or without a \
+        running daemon.\n\n\
+        Examples:\n  \
+        bridle cost\n  \
+        bridle cost --by day --since 2026-11-01\n  \
+        bridle cost --by session --json"
+    )]
+    Cost(model::CostArgs),
     /// Keep secrets for programs and models: API keys, passwords; never shown again
     #[command(subcommand)]
     Secret(secret::SecretCommand),

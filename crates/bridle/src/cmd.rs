@@ -13,6 +13,7 @@ mod completion;
 mod config;
 mod confirm;
 mod conform;
+mod cost;
 mod diff;
 mod doctor;
 mod grant;
@@ -23,6 +24,7 @@ mod launch;
 mod lisp;
 mod memex_source;
 mod memory;
+mod model;
 mod org;
 mod output;
 mod pages;
@@ -103,6 +105,8 @@ pub(crate) fn run(command: BridleCommand) -> Result<BridleExit, CommandFailure> 
         BridleCommand::Sandbox(verb) => jail::run(&verb),
         BridleCommand::Lisp(args) => lisp::run(&args),
         BridleCommand::Skill(verb) => skill::run(&verb),
+        BridleCommand::Model(verb) => model::run(verb),
+        BridleCommand::Cost(args) => cost::run(&args),
         BridleCommand::Memory(verb) => memory::run(verb),
         BridleCommand::Undo(args) => memory::undo(args),
         BridleCommand::Frame(verb) => text::frame(verb),
@@ -159,6 +163,17 @@ fn read_key(path: &Path) -> Result<Vec<u8>, CommandFailure> {
         CommandFailure::because(BridleExit::NoInput, what, &error)
             .hint("name a file that holds the key; make one: head -c 32 /dev/urandom > KEY; chmod 600 KEY")
     })
+}
+
+/// `bridle __prices`: answers for the catalog of prices, a line for each line.
+pub(crate) fn prices() -> std::process::ExitCode {
+    let mut lines = String::new();
+    let mut input =
+        std::io::Read::take(std::io::stdin().lock(), bridle_model_host::MAX_PRICE_LIST_BYTES);
+    let read = std::io::Read::read_to_string(&mut input, &mut lines);
+    let answer = bridle_model_host::answer_price_questions(&lines);
+    let written = read.and_then(|_| std::io::stdout().lock().write_all(answer.as_bytes()));
+    if written.is_ok() { BridleExit::Ok.into() } else { BridleExit::Io.into() }
 }
 
 /// Layout of forms on stdout: colored and tamed on a terminal, exact elsewhere.

@@ -25,6 +25,10 @@ fn main() -> ExitCode {
     if arguments.next().is_some_and(|verb| verb == cmd::jail::HELPER_VERB) {
         return ExitCode::from(bridle_jail::run_helper(&arguments.collect::<Vec<_>>()));
     }
+    // The catalog of prices, asked by the daemon; it keeps much memory, and so ends.
+    if std::env::args_os().nth(1).is_some_and(|verb| verb == bridle_model_host::PRICES_VERB) {
+        return cmd::prices();
+    }
     let matches = args::groups::command().get_matches();
     let cli = match args::Cli::from_arg_matches(&matches) {
         Ok(cli) => cli,

@@ -12,6 +12,7 @@
 //! - [`replay`]: the same events through the same loop, compared
 //! - [`why`]: the decisions behind a record, and what they rest on
 //! - [`ledger`]: effects, from intent to outcome
+//! - [`cost`]: what thoughts cost
 //! - `proposed`: decisions with the payload that they were about
 //! - [`rehearse`]: what other policies would have said
 //! - [`upkeep`]: how large the record is; sessions to forget
@@ -20,6 +21,7 @@
 //! - [`record_source`]: the record as all of these read it
 
 pub mod action_specs;
+pub mod cost;
 mod error;
 pub mod head;
 pub mod ledger;

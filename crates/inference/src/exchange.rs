@@ -69,6 +69,8 @@ pub struct FinishedExchange {
     pub attempts: u8,
     /// Bytes of the request's body.
     pub request_bytes: usize,
+    /// Time from sending the request that was answered to the first byte of its answer.
+    pub first_byte: Duration,
 }
 
 /// Receiver of pieces.
@@ -120,9 +122,9 @@ impl ModelExchanger {
             let overlong = |_| InferenceError::Overlong(patience.total);
             let attempt = attempt.map_err(overlong)?;
             let FailedAttempt { error, has_shown } = match attempt {
-                Ok(response) => {
+                Ok((response, first_byte)) => {
                     let (attempts, request_bytes) = (failed + 1, http.body.len());
-                    return Ok(FinishedExchange { response, attempts, request_bytes });
+                    return Ok(FinishedExchange { response, attempts, request_bytes, first_byte });
                 }
                 Err(attempt) => attempt,
             };
@@ -148,32 +150,38 @@ impl ModelExchanger {
         order: &ExchangeOrder,
         http: &HttpRequest,
         show: &PieceSink<'_>,
-    ) -> Result<ModelResponse, FailedAttempt> {
+    ) -> Result<(ModelResponse, Duration), FailedAttempt> {
         let early = |error| FailedAttempt { error, has_shown: false };
-        let response = self.send(order, http).await.map_err(early)?;
+        let begun = Instant::now();
+        let response = self.send(&order.provider, http).await.map_err(early)?;
+        let first_byte = begun.elapsed();
         let head = head_of(&response);
         let answer = AnswerReader { order, response };
         if !(200..300).contains(&head.status) {
             let failure = answer.error(&head).await;
-            if let (FailureKind::Authentication, Some(source)) = (failure.kind, &order.provider.key)
-            {
-                self.keys.forget(source);
-            }
+            self.forget_refused_key(&order.provider, &failure);
             return Err(early(InferenceError::Provider(Box::new(failure))));
         }
-        match head.is_event_stream() {
-            true => answer.stream(show).await,
-            false => answer.document(&head, show).await,
+        let response = match head.is_event_stream() {
+            true => answer.stream(show).await?,
+            false => answer.document(&head, show).await?,
+        };
+        Ok((response, first_byte))
+    }
+
+    /// Has a key of a program made anew after a refusal.
+    pub(crate) fn forget_refused_key(&self, provider: &Provider, failure: &ProviderFailure) {
+        if let (FailureKind::Authentication, Some(source)) = (failure.kind, &provider.key) {
+            self.keys.forget(source);
         }
     }
 
     /// Sends the request; returns when the head of the answer is there.
-    async fn send(
+    pub(crate) async fn send(
         &self,
-        order: &ExchangeOrder,
+        provider: &Provider,
         http: &HttpRequest,
     ) -> Result<Response, InferenceError> {
-        let provider = &order.provider;
         let client = self.clients.client(provider).await?;
         let key = self.key(provider).await?;
         let method = Method::from_bytes(http.method.as_bytes());
@@ -336,7 +344,7 @@ fn headers(http: &HttpRequest, key: Option<&ProviderKey>) -> Result<HeaderMap, I
     Ok(map)
 }
 
-fn head_of(response: &Response) -> ResponseHead {
+pub(crate) fn head_of(response: &Response) -> ResponseHead {
     let fields = response.headers().iter().take(MAX_HEADERS).filter_map(|(name, value)| {
         Some((name.as_str().to_owned(), value.to_str().ok()?.to_owned()))
     });
@@ -344,7 +352,7 @@ fn head_of(response: &Response) -> ResponseHead {
 }
 
 /// Scheme, host and port: the path says nothing about who does not answer.
-fn address(provider: &Provider) -> String {
+pub(crate) fn address(provider: &Provider) -> String {
     let bare = bridle_models::ProviderAddress { path: String::new(), ..provider.address.clone() };
     bare.to_string()
 }

@@ -11,6 +11,7 @@
 //! - `client`: HTTP clients, one for each way to reach a server
 //! - `retry`: times between attempts
 //! - `exchange`: one request and its answer
+//! - `served_models`: the list of models of a server
 #![forbid(unsafe_code)]
 
 mod error;
@@ -20,6 +21,7 @@ mod key;
 mod client;
 mod exchange;
 mod retry;
+mod served_models;
 
 pub use client::HttpClients;
 pub use error::InferenceError;

@@ -25,7 +25,9 @@ impl HelperProgram {
         HelperProgram::new("/proc/self/exe")
     }
 
-    pub(crate) fn path(&self) -> &Path {
+    /// Returns the path of the program.
+    #[must_use]
+    pub fn path(&self) -> &Path {
         &self.path
     }
 }

@@ -5,7 +5,8 @@
 //!
 //! In reading order:
 //! - `registry`: providers in force, from `models.org` and the owner's yes
-//! - `price_book`, `recall`: what the daemon knows: prices, and the memory
+//! - `trial`: one small question to a model
+//! - `price_book`, `prices`, `recall`: what the daemon knows: prices, and the memory
 //! - `tools`: actions as tools, calls as proposals
 //! - `citation`: links of an answer, held against those of its prompt
 //! - `prompt`: everything that a model is told
@@ -14,8 +15,10 @@
 #![forbid(unsafe_code)]
 
 mod registry;
+mod trial;
 
 mod price_book;
+mod prices;
 mod recall;
 
 mod citation;
@@ -28,6 +31,9 @@ mod thinker;
 
 pub use completion::ModelCompleter;
 pub use price_book::{PriceBook, StatedPrices};
+pub use prices::{
+    MAX_PRICE_LIST_BYTES, ModelPrices, PRICES_VERB, PriceCatalog, answer_price_questions,
+};
 pub use prompt::INSTRUCTIONS_FILE;
 pub use recall::{MemoryRecall, NoMemory, RecallQuestion, RecallReach};
 pub use registry::{
@@ -36,3 +42,4 @@ pub use registry::{
 };
 pub use thinker::{ModelThinker, ModelThinkerSetup, PromptPreview};
 pub use tools::value_json::OPEN_ANSWER;
+pub use trial::{ModelTrial, advice, try_model};

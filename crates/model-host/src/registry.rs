@@ -181,6 +181,23 @@ impl ProviderRegistry {
         self.current().providers.iter().any(|provider| !provider.models.is_empty())
     }
 
+    /// Models that a name stands for: that model, or the first one of that provider; without a name the first one of
+    /// every provider.
+    pub fn seats_named(&self, name: Option<&str>) -> Vec<ModelSeat> {
+        let set = self.current();
+        let first = |provider: &Provider| {
+            let model = provider.models.first()?.clone();
+            Some(ModelSeat { provider: provider.clone(), model })
+        };
+        match name {
+            None => set.providers.iter().filter_map(first).collect(),
+            Some(name) => {
+                let of_provider = set.provider(name).and_then(first);
+                of_provider.or_else(|| self.named(name)).into_iter().collect()
+            }
+        }
+    }
+
     /// Models of a tier in the order of the file. Where the tier has none, those of the next that has: the usual
     /// work stands in for the others, and any model for the usual work.
     pub fn cascade(&self, tier: ModelTier) -> Vec<ModelSeat> {
@@ -203,7 +220,7 @@ impl ProviderRegistry {
     }
 }
 
-/// What `models.org` in a folder says beside the approvals, as a daemon would take it over; changes nothing.
+/// Compares `models.org` in a folder with the approvals, as a daemon would take it over; changes nothing.
 ///
 /// # Errors
 /// The file or the approvals cannot be read. A file that is not there has no providers.

@@ -21,6 +21,7 @@ use crate::message::{MessagePart, OpaqueLifetime, OpaquePlacement, OpaqueState};
 use crate::request::{DeliveryMode, ModelRequest, RequestError};
 use crate::response::{ModelResponse, ResponseAssembler};
 use crate::sse::{SseDecoder, SseEvent};
+pub(crate) use anthropic_messages::API_VERSION as ANTHROPIC_VERSION;
 use sink::EventSink;
 
 /// Largest answer: more than any model writes, with everything that vendors repeat.

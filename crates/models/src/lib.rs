@@ -10,7 +10,7 @@
 //! - `arguments`: the arguments of a tool call, repaired where only one reading is possible
 //! - `response`: events put together into one answer
 //! - `sse`: bytes to server-sent events
-//! - `codec`: the four wire formats
+//! - `codec`: the four wire formats; `model_list`: what a server says it has
 //! - `provider`: `models.org`: reading, comparing, the default text
 //! - `estimate`, `money`, `price`: how large a request is, and what it costs
 #![forbid(unsafe_code)]
@@ -31,6 +31,7 @@ mod response;
 mod sse;
 
 mod codec;
+mod model_list;
 
 mod provider;
 
@@ -51,6 +52,7 @@ pub use message::{
     CacheHint, ImageMediaType, ImagePart, MessagePart, MessageRole, ModelMessage, OpaqueLifetime,
     OpaquePlacement, OpaqueState, ResultPart, ToolCall, ToolOutcome, ToolResult,
 };
+pub use model_list::{ServedModel, model_list_request, read_model_list};
 pub use money::MicroDollars;
 pub use price::{CatalogLookup, CatalogPrice, Price, PriceSchedule, PriceTier, look_up_price};
 pub use provider::{

@@ -39,6 +39,8 @@ pub enum SystemRequest {
     OpenMemex(String),
     /// Request about projects, commits and actuators, by its payload.
     Effects(Value),
+    /// Request about providers of models, by its payload.
+    Provider(Value),
     /// Request about changes on a stage, or a commit, by its payload.
     Stage(Value),
     /// The questions that wait for a yes.
@@ -160,6 +162,7 @@ impl SystemRequest {
             SystemRequest::ResumeSchedule(name) => about("resume-schedule", "name", name),
             SystemRequest::Edit(payload)
             | SystemRequest::Effects(payload)
+            | SystemRequest::Provider(payload)
             | SystemRequest::Stage(payload) => payload.clone(),
             SystemRequest::Undo { record } => {
                 Value::plist([("action", Value::keyword("undo")), ("record", number(*record))])

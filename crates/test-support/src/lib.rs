@@ -5,11 +5,12 @@
 //! - [`frame_client`]: the framed protocol over any stream
 //! - [`http_client`], [`tls_client`], [`websocket_client`]: OpenHarness over HTTP, TLS and WebSocket
 //! - [`valid_response`]: every byte of HTTP that a daemon says, held to its schema
-//! - [`model_server`]: a server of language models that says what a test wants
+//! - [`model_server`], [`chat_model_server`]: servers of language models, of four vendors and of the usual codec
 //! - [`hang_guard`], [`other_user`]: time limits, and programs of another user
 
 #![expect(clippy::unwrap_used, reason = "a helper of a test fails like the test itself")]
 
+pub mod chat_model_server;
 pub mod daemon;
 pub mod frame_client;
 pub mod hang_guard;

@@ -5,7 +5,7 @@ use clap::{Command, CommandFactory as _};
 use super::Cli;
 
 /// Commands by what people want, in the order of a first day.
-const GROUPS: [(&str, &[&str]); 9] = [
+const GROUPS: [(&str, &[&str]); 10] = [
     ("Every day", &["capture", "agenda", "search", "status"]),
     ("Start", &["setup", "up", "init", "doctor", "health", "config"]),
     ("Talk", &["chat", "ask", "acp", "send", "tail", "relay"]),
@@ -25,6 +25,7 @@ const GROUPS: [(&str, &[&str]); 9] = [
             "diff",
         ],
     ),
+    ("Language models", &["model", "cost"]),
     ("Your Org files", &["memory", "undo", "org"]),
     ("Teach it something", &["skill", "lisp"]),
     (

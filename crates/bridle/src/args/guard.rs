@@ -119,6 +119,9 @@ pub(crate) struct WhyArgs {
     /// Number of the record
     #[arg(value_name = "RECORD")]
     pub(crate) record: u64,
+    /// Show what the model was told instead: parts, sizes, labels, what was left out
+    #[arg(long)]
+    pub(crate) prompt: bool,
     /// Print one JSON object
     #[arg(long)]
     pub(crate) json: bool,

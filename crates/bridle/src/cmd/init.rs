@@ -11,6 +11,7 @@ use bridle_memex::survey::{self, IndexProgress, MemexSurvey, suggested_keywords}
 use bridle_shell::system::{self, SystemReply, SystemRequest};
 
 use super::confirm;
+use super::model::write_starters;
 use super::record::print;
 use super::skill::shipped::copy_missing;
 use super::talk::find_by;
@@ -57,26 +58,42 @@ pub(crate) fn run(args: InitArgs) -> Result<BridleExit, CommandFailure> {
     let file = args.peer.file.config.clone().map_or_else(settings::expected_file, Ok)?;
     write_setting(&file, &folder)?;
     let copies = SkillCopies::make(&args, &folder, &settings)?;
+    let starters = write_starters(&folder)?;
     let taken = match index(&folder, &rules, &settings)? {
         Some(seconds) => FolderOwner::Indexed(seconds),
         None => told_daemon(args.peer, &settings, &folder),
     };
     print(&match args.json {
         true => as_json(&folder, &survey, &advice, Some((&file, &taken)), &copies),
-        false => format!("wrote {}\n{}{}", file.display(), copies.told(), taken.told()),
+        false => {
+            let started = told_starters(&starters);
+            format!("wrote {}\n{started}{}{}", file.display(), copies.told(), taken.told())
+        }
     })
+}
+
+/// Files that are new in the folder.
+fn told_starters(starters: &[&str]) -> String {
+    match starters {
+        [] => String::new(),
+        names => {
+            format!("new in the folder: {}; a model: bridle model add ollama\n", names.join(", "))
+        }
+    }
 }
 
 /// Announcement of what is written into the folder.
 fn announced(args: &InitArgs) -> String {
-    match args.no_skills {
+    let files = "models.org and agent.org are written into it, unless they are there\n";
+    let skills = match args.no_skills {
         true => String::new(),
         false => {
             "skills that come with bridle go into its folder `skills`, unless they are there; \
                   without them: --no-skills\n"
                 .to_owned()
         }
-    }
+    };
+    format!("{files}{skills}")
 }
 
 /// Skills that were copied into the folder, and those that the user has otherwise.

@@ -63,19 +63,28 @@ fn remove(args: &args::SecretRmArgs) -> Result<BridleExit, CommandFailure> {
 }
 
 fn open(state: &StateDir) -> Result<SecretStore, CommandFailure> {
-    let settings = ResolvedSettings::resolve(state.given())?;
+    open_store(&ResolvedSettings::resolve(state.given())?)
+}
+
+/// The secrets of a state directory, which is made if it is not there.
+pub(super) fn open_store(settings: &ResolvedSettings) -> Result<SecretStore, CommandFailure> {
     private_file::create_private_folder(&settings.state()?)
         .map_err(|error| super::token::file_failure(&error))?;
     settings.secret_store()
 }
 
-/// Reads the secret: typed unseen, or from a pipe, without the newline at its end.
 fn read_secret(name: &str) -> Result<SecretValue, CommandFailure> {
+    let mut bytes = read_bytes(&format!("secret {name}: "))?;
+    Ok(SecretValue::new(std::mem::take(&mut *bytes)))
+}
+
+/// Reads a secret: typed unseen behind a question, or from a pipe, without the newline at its end.
+pub(super) fn read_bytes(question: &str) -> Result<Zeroizing<Vec<u8>>, CommandFailure> {
     let cannot = |error: io::Error| CommandFailure::stream("cannot read the secret", &error);
     let mut bytes = Zeroizing::new(Vec::new());
     if io::stdin().is_terminal() {
         let mut err = io::stderr().lock();
-        write!(err, "secret {name}: ").and_then(|()| err.flush()).map_err(cannot)?;
+        write!(err, "{question}").and_then(|()| err.flush()).map_err(cannot)?;
         *bytes = hidden_input::read_line(MAX_INPUT_BYTES).map_err(cannot)?;
     } else {
         io::stdin().lock().take(MAX_INPUT_BYTES).read_to_end(&mut bytes).map_err(cannot)?;
@@ -86,7 +95,7 @@ fn read_secret(name: &str) -> Result<SecretValue, CommandFailure> {
             bytes.pop();
         }
     }
-    Ok(SecretValue::new(std::mem::take(&mut *bytes)))
+    Ok(bytes)
 }
 
 /// Explains a fault of the secrets, with the way out.

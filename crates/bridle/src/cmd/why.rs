@@ -1,5 +1,7 @@
 //! `bridle why` and `bridle effects`: decisions and deeds, read from the record without a daemon.
 
+mod prompt;
+
 use std::fmt::Write as _;
 
 use bridle_history::RecordHistory;
@@ -18,6 +20,9 @@ use crate::exit::{BridleExit, CommandFailure};
 use crate::json::{object, quoted};
 
 pub(crate) fn why(args: &args::WhyArgs) -> Result<BridleExit, CommandFailure> {
+    if args.prompt {
+        return prompt::run(args);
+    }
     let history = open(&args.state)?;
     let why = history.why(args.record).map_err(|error| failure(&error))?;
     let effect = effect_of(&history, &why)?;

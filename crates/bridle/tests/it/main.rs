@@ -17,6 +17,7 @@ mod cli_json;
 mod cli_lisp;
 mod cli_log;
 mod cli_memory;
+mod cli_model;
 mod cli_notes;
 mod cli_org;
 mod cli_pages;

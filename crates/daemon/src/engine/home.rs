@@ -31,7 +31,7 @@ use bridle_loop::{
     VisitedSession,
 };
 use bridle_record::NewRecord;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use bridle_effects::Workspace;
 use bridle_host::Host;
@@ -63,6 +63,8 @@ pub(crate) struct Home {
     pub(in crate::engine) actions: ActionCatalog,
     /// The Org files, if a folder is set.
     pub(in crate::engine) files: EngineFiles,
+    /// Language models, if the thinker asks any.
+    pub(in crate::engine) models: OnceLock<Arc<models::HomeModels>>,
     /// Files and programs of the agent, if it has any.
     pub(in crate::engine) effects: Option<Workspace>,
     pub(in crate::engine) refusals: RefusalCounter,

@@ -5,7 +5,7 @@
 use crate::engine::commit::session_task;
 use crate::engine::queries::policy_install;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, PoisonError};
+use std::sync::{Arc, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use bridle_history::policy_sets::was_installed;
@@ -75,10 +75,12 @@ pub(crate) async fn start_hub(config: &DaemonConfig) -> Result<Arc<Hub>, DaemonE
     if config.thinker != ThinkerChoice::Models {
         return start_with(config, facts, host).await;
     }
-    let models = HomeModels::open(config, &facts).await;
+    let models = Arc::new(HomeModels::open(config, &facts).await);
     let host = host.with_thinker_before(|inner| models.before(inner));
     let hub = start_with(config, Arc::clone(&facts), host).await?;
-    hub.running.tasks.spawn(models::watch(models.registry, facts, hub.running.quit.clone()));
+    // Set once, before anybody can ask.
+    let _ = hub.home.models.set(Arc::clone(&models));
+    hub.running.tasks.spawn(models::watch(models, facts, hub.running.quit.clone()));
     Ok(hub)
 }
 
@@ -136,6 +138,7 @@ pub(in crate::engine) async fn start_with(
         actions,
         host: Arc::new(host),
         files,
+        models: OnceLock::new(),
         effects: workspace,
         refusals: RefusalCounter::default(),
         guard,

@@ -20,7 +20,7 @@ use crate::request::{DeliveryMode, ModelRequest, ReasoningEffort, ToolChoice, To
 pub(super) use read::{BlockReader, read_document};
 
 /// Version of the API that this file speaks.
-const API_VERSION: &str = "2023-06-01";
+pub(crate) const API_VERSION: &str = "2023-06-01";
 
 /// Largest answer where the request names none: the API wants a number.
 const DEFAULT_MAX_OUTPUT_TOKENS: u32 = 4096;

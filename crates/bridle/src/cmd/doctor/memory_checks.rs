@@ -1,12 +1,20 @@
 //! Checks of the user's own files: the Org folder and the providers of models in it.
 
 use std::path::Path;
+use std::time::Duration;
 
 use bridle_models::{KeySource, Provider, read_providers};
 use bridle_sexp::Value;
+use bridle_shell::client::{ClientOptions, DaemonTarget};
 use bridle_shell::system::{SystemReply, ask_context};
 
 use super::{CheckReport, Patient};
+use crate::cmd::model::{ModelPlace, ModelTest, asked, tested_here};
+use crate::exit::CommandFailure;
+use crate::settings::{GivenFlags, ResolvedSettings};
+
+/// Longest wait for a daemon that asks models.
+const TEST_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// File of the providers in the Org folder, and the most bytes of it that are read.
 const PROVIDERS_FILE: &str = "models.org";
@@ -40,7 +48,7 @@ pub(super) fn memory(patient: &Patient) -> CheckReport {
     }
 }
 
-/// The providers of `models.org`: no faults, and each key where the file says.
+/// The providers of `models.org`: no faults, each key where the file says, and an answer of each.
 pub(super) fn providers(patient: &Patient) -> CheckReport {
     const NAME: &str = "models";
     let Some(folder) = patient.settings.path("memex") else {
@@ -69,8 +77,44 @@ pub(super) fn providers(patient: &Patient) -> CheckReport {
     if let Some(why) = missing {
         return CheckReport::fault(NAME, why, "see docs/models.md: where a key may stand");
     }
-    let names: Vec<&str> = providers.iter().map(|provider| provider.name.as_str()).collect();
-    CheckReport::fine(NAME, format!("{} with their keys", names.join(", ")))
+    match tested(patient) {
+        Ok(tests) => round_trips(&tests),
+        Err(failure) => CheckReport::fault(NAME, failure.what(), "`bridle model list` says more"),
+    }
+}
+
+/// One small question to the first model of every provider in force, by the daemon that runs or from here.
+fn tested(patient: &Patient) -> Result<Vec<ModelTest>, CommandFailure> {
+    let patient_enough = |target: &DaemonTarget| {
+        let options = ClientOptions { timeout: TEST_TIMEOUT, ..target.options.clone() };
+        DaemonTarget { addr: target.addr.clone(), options }
+    };
+    let targets: Vec<DaemonTarget> = patient.targets.iter().map(patient_enough).collect();
+    if let Some(tests) = asked(&targets, None)? {
+        return Ok(tests);
+    }
+    let given = GivenFlags::from(patient.file.clone());
+    tested_here(&ModelPlace::of_settings(ResolvedSettings::resolve(&given)?)?, &[])
+}
+
+fn round_trips(tests: &[ModelTest]) -> CheckReport {
+    const NAME: &str = "models";
+    let failed = tests.iter().find_map(|test| Some((&test.model, test.outcome.as_ref().err()?)));
+    if let Some((model, (why, hint))) = failed {
+        return CheckReport::fault(NAME, format!("{model}: {why}"), hint);
+    }
+    let told = tests
+        .iter()
+        .filter_map(|test| Some(format!("{}: {}", test.model, test.outcome.as_ref().ok()?)));
+    let told: Vec<String> = told.collect();
+    match told.is_empty() {
+        true => CheckReport::warning(
+            NAME,
+            "every provider waits for your yes",
+            "see and approve them: bridle model approve",
+        ),
+        false => CheckReport::fine(NAME, told.join("; ")),
+    }
 }
 
 fn read(path: &Path) -> Result<Option<String>, String> {

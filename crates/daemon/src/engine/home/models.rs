@@ -12,8 +12,8 @@ use bridle_jail::SecretStore;
 use bridle_loop::{SessionAccess, SignalContext};
 use bridle_memex::{MemexAsker, MemexQuestion, PrivateAccess};
 use bridle_model_host::{
-    MemoryRecall, ModelCompleter, ModelThinker, ModelThinkerSetup, ProviderApprovals,
-    ProviderRegistry, RecallQuestion, RecallReach, StatedPrices,
+    MemoryRecall, ModelCompleter, ModelPrices, ModelThinker, ModelThinkerSetup, PriceCatalog,
+    ProviderApprovals, ProviderRegistry, RecallQuestion, RecallReach,
 };
 use bridle_sexp::Value;
 use tokio_util::sync::CancellationToken;
@@ -27,6 +27,8 @@ use crate::engine::queries::facts::HubFacts;
 /// Time between two looks at the file of providers.
 const MODELS_FILE_INTERVAL: Duration = Duration::from_millis(300);
 
+const DAY_MS: i64 = 86_400_000;
+
 /// Ports of the schemes, where an address names none.
 const SECRET_PORTS: [u16; 2] = [443, 80];
 
@@ -34,7 +36,10 @@ const SECRET_PORTS: [u16; 2] = [443, 80];
 pub(in crate::engine) struct HomeModels {
     /// Providers in force.
     pub(in crate::engine) registry: Arc<ProviderRegistry>,
-    exchanger: ModelExchanger,
+    /// Prices of their models.
+    pub(in crate::engine) prices: Arc<ModelPrices>,
+    /// Maker of exchanges, with the keys of this home.
+    pub(in crate::engine) exchanger: ModelExchanger,
     recall: Arc<HubRecall>,
     project: Option<PathBuf>,
 }
@@ -50,8 +55,12 @@ impl HomeModels {
             facts: Arc::clone(facts),
             folder: RwLock::new(config.memex.clone()),
         });
+        // Whoever knows no program of its own has no child to ask.
+        let program = config.effects.helper.as_ref().map(|helper| helper.path().to_owned());
+        let catalog = program.map_or(PriceCatalog::Absent, PriceCatalog::Program);
         let models = Self {
             registry,
+            prices: Arc::new(ModelPrices::new(catalog)),
             exchanger: ModelExchanger::new(KeyReader::new(secrets)),
             recall,
             project: config.effects.project.clone(),
@@ -72,7 +81,7 @@ impl HomeModels {
             registry: Arc::clone(&self.registry),
             exchanger: self.exchanger.clone(),
             recall: Arc::clone(&self.recall) as _,
-            prices: Arc::new(StatedPrices),
+            prices: Arc::clone(&self.prices) as _,
             project: self.project.clone(),
         };
         Box::new(ModelThinker::new(setup, inner))
@@ -81,12 +90,24 @@ impl HomeModels {
 
 /// Takes up what changes in the file of providers, until the daemon stops.
 pub(in crate::engine) async fn watch(
-    registry: Arc<ProviderRegistry>,
+    models: Arc<HomeModels>,
     facts: Arc<HubFacts>,
     quit: CancellationToken,
 ) {
+    let HomeModels { registry, prices, .. } = &*models;
     let mut has_folder = false;
+    let mut priced_day = None;
+    let mut has_changed = true;
     loop {
+        // Prices have dates.
+        let now = facts.hub().map(|hub| hub.home.now());
+        let day = now.map(|now| now.div_euclid(DAY_MS));
+        if let Some(now) = now
+            && (has_changed || priced_day != day)
+        {
+            prices.learn(&registry.current(), now).await;
+            priced_day = day;
+        }
         tokio::select! {
             () = quit.cancelled() => return,
             () = tokio::time::sleep(MODELS_FILE_INTERVAL) => {}
@@ -99,15 +120,18 @@ pub(in crate::engine) async fn watch(
             has_folder = true;
             registry.open_folder(memory.root());
         }
-        refresh(&registry).await;
+        has_changed = refresh(registry).await;
     }
 }
 
-async fn refresh(registry: &Arc<ProviderRegistry>) {
+/// Looks at the file; tells whether something changed.
+async fn refresh(registry: &Arc<ProviderRegistry>) -> bool {
     let reading = Arc::clone(registry);
-    if tokio::task::spawn_blocking(move || reading.refresh()).await.is_err() {
-        tracing::error!("the file of providers could not be read");
-    }
+    let read = tokio::task::spawn_blocking(move || reading.refresh()).await;
+    read.unwrap_or_else(|error| {
+        tracing::error!(%error, "the file of providers could not be read");
+        false
+    })
 }
 
 /// Keys of providers from the sealed secrets.

@@ -49,6 +49,8 @@ pub(crate) enum RefusedAttempt<'a> {
     Grant,
     /// Choosing a project, or seeing what commits changed.
     Effects,
+    /// Asking providers of models.
+    Provider,
     /// Choosing the folder of the memory.
     OpenMemex,
     /// Asking what memory holds, or what the daemon logs.
@@ -90,6 +92,7 @@ impl RefusedAttempt<'_> {
             | RefusedAttempt::Install
             | RefusedAttempt::Grant
             | RefusedAttempt::Effects
+            | RefusedAttempt::Provider
             | RefusedAttempt::OpenMemex
             | RefusedAttempt::Recall => EngineErrorCode::NotPermitted.into(),
         }
@@ -106,6 +109,7 @@ impl RefusedAttempt<'_> {
             RefusedAttempt::Install => ("install-policy", "session", Value::Nil),
             RefusedAttempt::Grant => ("grant", "session", Value::Nil),
             RefusedAttempt::Effects => ("effects", "session", Value::Nil),
+            RefusedAttempt::Provider => ("provider", "session", Value::Nil),
             RefusedAttempt::OpenMemex => ("open-memex", "session", Value::Nil),
             RefusedAttempt::Recall => ("recall", "session", Value::Nil),
             RefusedAttempt::Say(kind) => ("say", "type", Value::keyword(kind_word(kind))),

@@ -9,6 +9,7 @@ use bridle_skill_host::{SKILL_SCHEDULE, SkillTable};
 
 use crate::access::principal::Principal;
 use crate::byte_budget::ByteBudget;
+use crate::engine::home::time_zones;
 use crate::engine::hub::Hub;
 use crate::engine::sessions::inbound_message::ShellSignal;
 use crate::engine::shells::join::attach;
@@ -81,10 +82,18 @@ impl SkillSchedules {
     }
 }
 
-/// The first time of a schedule after `now`, in milliseconds since 1970; `None` for one that never comes.
+/// The first time of a schedule after `now`, in milliseconds since 1970: of a cron expression, with a time zone behind it or in
+/// that of the machine, or of `every 5m`. `None` for one that never comes.
 fn next_time(schedule: &str, now: i64) -> Option<i64> {
-    let every = schedule.strip_prefix("every ")?.trim();
-    let (number, unit) = every.split_at(every.len().checked_sub(1)?);
+    let Some(every) = schedule.strip_prefix("every ") else {
+        return time_zones::next_time(schedule, now).unwrap_or_else(|reason| {
+            tracing::warn!(schedule, %reason, "a schedule of a skill never comes");
+            None
+        });
+    };
+    let every = every.trim();
+    let (last, _) = every.char_indices().next_back()?;
+    let (number, unit) = every.split_at(last);
     let unit = match unit {
         "s" => 1_000,
         "m" => 60_000,

@@ -59,7 +59,6 @@ impl TimeZones {
 ///
 /// # Errors
 /// When the text is no schedule; the error says why.
-#[cfg_attr(not(test), expect(dead_code, reason = "skills ask it when their triggers come"))]
 pub(in crate::engine) fn next_time(schedule: &str, after: i64) -> Result<Option<i64>, String> {
     let words: Vec<&str> = schedule.split_whitespace().collect();
     let fields = if schedule.trim_start().starts_with('@') { 1 } else { 5 };

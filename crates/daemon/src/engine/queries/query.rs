@@ -10,6 +10,7 @@ use crate::engine::queries::facts;
 use crate::engine::queries::grant_query::{self, GrantQuery};
 use crate::engine::queries::memex_choice::open_memex;
 use crate::engine::queries::policy_install::install_policies;
+use crate::engine::queries::provider_query::{self, ProviderQuery};
 use bridle_history::record_source::kind_of;
 use bridle_history::session_fold;
 use bridle_loop::{
@@ -78,6 +79,8 @@ pub(crate) enum DaemonQuery {
     OpenMemex(String),
     /// Request about projects, commits and the jail.
     Effects(EffectsQuery),
+    /// Request about providers of models.
+    Provider(ProviderQuery),
     /// Question about the context.
     Context(ContextQuery),
     /// Question about the record.
@@ -130,6 +133,9 @@ impl DaemonQuery {
         }
         if let Some(asked) = EffectsQuery::of(action, payload) {
             return Some(asked.map(DaemonQuery::Effects));
+        }
+        if let Some(asked) = ProviderQuery::of(action, payload) {
+            return Some(asked.map(DaemonQuery::Provider));
         }
         let says = |name| action.is_keyword(name);
         if says("sessions") {
@@ -268,6 +274,10 @@ pub(crate) async fn ask_daemon(
             Err(hub.forbid(&who, RefusedAttempt::Effects))
         }
         DaemonQuery::Effects(asked) => effects_query::answer(&hub, asked, own).await,
+        DaemonQuery::Provider(_) if !who.is_owner() => {
+            Err(hub.forbid(&who, RefusedAttempt::Provider))
+        }
+        DaemonQuery::Provider(asked) => provider_query::answer(&hub, asked).await,
         DaemonQuery::OpenMemex(_) if !who.is_owner() => {
             Err(hub.forbid(&who, RefusedAttempt::OpenMemex))
         }
