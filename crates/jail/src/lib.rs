@@ -49,7 +49,7 @@ pub use script::{
 pub use sealed::{SealKey, SealedSecrets, SecretError, SecretValue};
 pub use secret_scan::{SecretFinding, SecretKind, find_secrets};
 pub use secret_store::{SECRETS_FILE, SECRETS_KEY_FILE, SecretStore};
-pub use spawn::{Jail, JailEnd, JailOutcome, JailedChild, OutputPiece, OutputStream};
+pub use spawn::{ChildInput, Jail, JailEnd, JailOutcome, JailedChild, OutputPiece, OutputStream};
 pub use spec::{ChildStdin, JailCommand, JailSpec, NetworkGrant, ResourceLimits};
 pub use stage::{Stage, StageId, StageOptions, read_plain_file};
 pub use tree::PathState;

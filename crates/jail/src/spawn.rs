@@ -255,9 +255,60 @@ pub struct JailedChild {
     end: Receiver<Result<JailOutcome, JailError>>,
     /// Line to the supervisor: a byte cancels, its end does, too.
     cancel: std::os::unix::net::UnixStream,
+    input: Option<ChildInput>,
+}
+
+/// Standard input of a program, while it runs. Dropped, it ends.
+#[derive(Debug)]
+pub struct ChildInput(std::os::fd::OwnedFd);
+
+impl ChildInput {
+    /// Writes all bytes, as the program reads them.
+    ///
+    /// # Errors
+    ///
+    /// The program does not read them in time, or has ended.
+    #[cfg(target_os = "linux")]
+    pub fn write_until(&mut self, mut bytes: &[u8], deadline: Instant) -> std::io::Result<()> {
+        use rustix::event::{PollFd, PollFlags, poll};
+        use rustix::io::Errno;
+
+        while !bytes.is_empty() {
+            match rustix::io::write(&self.0, bytes) {
+                Ok(count) => bytes = &bytes[count..],
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => {
+                    let left = deadline.saturating_duration_since(Instant::now());
+                    let left = rustix::event::Timespec::try_from(left)
+                        .map_err(|_| std::io::Error::from(std::io::ErrorKind::InvalidInput))?;
+                    let mut ready = [PollFd::new(&self.0, PollFlags::OUT)];
+                    if poll(&mut ready, Some(&left))? == 0 {
+                        return Err(std::io::ErrorKind::TimedOut.into());
+                    }
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses: there is no jail but on Linux.
+    ///
+    /// # Errors
+    ///
+    /// Always.
+    #[cfg(not(target_os = "linux"))]
+    pub fn write_until(&mut self, _: &[u8], _: Instant) -> std::io::Result<()> {
+        Err(std::io::ErrorKind::Unsupported.into())
+    }
 }
 
 impl JailedChild {
+    /// Takes the way to its standard input, if that was asked for; it ends when this is dropped.
+    pub fn take_input(&mut self) -> Option<ChildInput> {
+        self.input.take()
+    }
+
     /// Next piece of output; `None` when there will be none, or not within the time.
     #[must_use]
     pub fn next_piece(&self, patience: Duration) -> Option<OutputPiece> {

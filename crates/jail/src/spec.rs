@@ -40,6 +40,8 @@ pub enum ChildStdin {
     Empty,
     /// These bytes, then the end.
     Bytes(Vec<u8>),
+    /// Bytes that come while it runs: see [`JailedChild::take_input`](crate::JailedChild::take_input).
+    Open,
 }
 
 /// Network of a run.

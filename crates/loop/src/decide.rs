@@ -89,14 +89,9 @@ pub(crate) fn judge(
     let proposal = only_action::named(state, proposal);
     let (payload, mut dropped) = clean::clean(by, proposal.payload);
     let narrowed = objections.narrow(&payload);
-    let payload = Arc::new(match &narrowed {
-        Ok(Some(narrowed)) => {
-            // The record has the payload then, for it is not the one that was proposed.
-            dropped.push(NARROWED.into());
-            narrowed.clone()
-        }
-        Ok(None) | Err(_) => payload,
-    });
+    // The record has a payload that is not the one that was proposed.
+    dropped.extend(matches!(narrowed, Ok(Some(_))).then(|| NARROWED.into()));
+    let payload = Arc::new(narrowed.clone().ok().flatten().unwrap_or(payload));
     let origin = ProposalOrigin { provenance: proposal.provenance, privacy: turn.label(by) };
     let mut case = DecisionCase {
         state,

@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::SystemTime;
 
 use bridle_skill::{
-    MAX_SKILL_BYTES, Skill, SkillFault, SkillId, SkillLimits, SkillSource, SkillTrigger,
-    dependency_order, test_skill,
+    CapabilitySet, MAX_SKILL_BYTES, Skill, SkillFault, SkillId, SkillLimits, SkillSource,
+    SkillTrigger, dependency_order, test_skill,
 };
 
 use crate::storage::SkillStorage;
@@ -92,6 +92,8 @@ struct FileStamp {
 #[derive(Clone)]
 struct ReadFile {
     stamp: FileStamp,
+    /// Capabilities that were enabled for it then.
+    enabled: Option<CapabilitySet>,
     result: Result<Arc<Skill>, SkillProblem>,
 }
 
@@ -177,11 +179,14 @@ impl SkillRegistry {
         let mut is_changed = false;
         for (path, stamp) in org_files(&folder) {
             let kept = files.get(&path).filter(|file| file.stamp == stamp);
-            // What only waits to be enabled may be in order now.
-            let kept = kept.filter(|file| file.result.is_ok() || !self.may_be_enabled(file));
+            // What waits to be enabled may be in order now, and what was may no longer be.
+            let kept = kept.filter(|file| file.enabled == self.enabled_of(&file.result));
             let read = kept.cloned();
             is_changed |= read.is_none();
-            let read = read.unwrap_or_else(|| ReadFile { stamp, result: self.read(&path) });
+            let read = read.unwrap_or_else(|| {
+                let result = self.read(&path);
+                ReadFile { stamp, enabled: self.enabled_of(&result), result }
+            });
             after.insert(path, read);
         }
         is_changed |= after.len() != files.len();
@@ -195,9 +200,21 @@ impl SkillRegistry {
         true
     }
 
-    fn may_be_enabled(&self, file: &ReadFile) -> bool {
-        let Err(problem) = &file.result else { return false };
-        problem.reason.starts_with(WIDER)
+    /// Whether what it asks for is still enabled.
+    fn is_enabled(&self, skill: &Skill) -> bool {
+        let manifest = skill.manifest();
+        let enabled = self.storage.enabled(&manifest.id);
+        let enabled = enabled.map(Option::unwrap_or_default);
+        enabled.is_ok_and(|set| manifest.capabilities.wider_than(&set).is_empty())
+    }
+
+    /// What the owner has enabled for the skill of a file.
+    fn enabled_of(&self, result: &Result<Arc<Skill>, SkillProblem>) -> Option<CapabilitySet> {
+        let id = match result {
+            Ok(skill) => &skill.manifest().id,
+            Err(problem) => problem.skill.as_ref()?,
+        };
+        self.storage.enabled(id).ok().flatten()
     }
 
     /// A file as a skill that is in order: loaded, tested, and asking for no more than was enabled.
@@ -260,6 +277,7 @@ impl SkillRegistry {
                 Err(problem) => {
                     // The version that serves stays, as long as its file is there.
                     let old = before.skills.values().find(|entry| entry.file == *path);
+                    let old = old.filter(|entry| self.is_enabled(&entry.skill));
                     let serves_old = old.is_some();
                     if let Some(old) = old {
                         let id = old.skill.manifest().id.clone();

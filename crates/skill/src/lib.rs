@@ -10,6 +10,7 @@
 //! - `manifest`: properties, triggers, dependencies, capabilities
 //! - `source`: the Org file; `test_source`: its tests
 //! - `part`: what its program defines
+//! - `program`: what runs it, in the daemon or in a process
 //! - `skill`: a skill that is loaded
 //! - `request`, `run`: a call, what it asks for, how it ends; `answer`: what it says
 //! - `test_run`: its tests, run
@@ -24,6 +25,7 @@ mod source;
 mod test_source;
 
 mod part;
+mod program;
 mod skill;
 
 mod answer;
@@ -45,11 +47,15 @@ pub use manifest::{
     Capability, CapabilitySet, InvalidSkillId, SkillId, SkillManifest, SkillStimulus, SkillTrigger,
 };
 pub use part::{ActionPart, ArgumentPart, ArgumentType, PartKind, SkillPart};
+pub use program::{
+    LoadedProgram, NoProcesses, ProcessProgram, ProgramCall, ProgramStep, SkillProgram,
+    SkillRuntime,
+};
 pub use request::SkillRequest;
 pub use run::{CallLog, LoggedRequest, RunProgress, SkillCall, SkillRun};
 pub use shipped::{SHIPPED_SKILLS, ShippedSkill};
 pub use skill::{Skill, SkillLimits};
-pub use source::{MAX_SKILL_BYTES, SkillSource};
+pub use source::{MAX_SKILL_BYTES, ProgramText, SkillSource};
 pub use template::new_skill;
 pub use test_run::{TestReport, test_skill};
 pub use test_source::SkillTest;

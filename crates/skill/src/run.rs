@@ -3,12 +3,12 @@
 
 use std::sync::Arc;
 
-use bridle_lisp::{CallProgress, Instance};
 use bridle_sexp::Value;
 
 use crate::answer::shown;
 use crate::fault::{SkillFault, SkillFaultKind};
 use crate::part::PartKind;
+use crate::program::{ProgramCall, ProgramStep};
 use crate::request::SkillRequest;
 use crate::skill::{Skill, kind_word};
 
@@ -124,7 +124,7 @@ pub enum RunProgress {
 /// A call of a skill under way. It holds its skill, so that it ends on the version that it began on.
 pub struct SkillRun {
     skill: Arc<Skill>,
-    instance: Instance,
+    program: Box<dyn ProgramCall>,
     log: CallLog,
     asked: Option<SkillRequest>,
 }
@@ -140,10 +140,10 @@ impl SkillRun {
             let reason = format!("{} has no {} `{name}`", skill.manifest().id, kind.name());
             return Err(SkillFault::new(SkillFaultKind::Run, reason));
         }
-        let instance = skill.instance();
-        let mut run = Self { skill: Arc::clone(skill), instance, log: Vec::new(), asked: None };
+        let program = skill.call();
+        let mut run = Self { skill: Arc::clone(skill), program, log: Vec::new(), asked: None };
         let arguments = [kind_word(kind), Value::str(name), call.arguments()];
-        let begun = run.instance.begin(skill.entry(), &arguments);
+        let begun = run.program.begin(arguments);
         let progress = run.progress(begun)?;
         Ok((run, progress))
     }
@@ -182,7 +182,7 @@ impl SkillRun {
             let reason = format!("more than {} requests", self.skill.limits().requests);
             return Err(SkillFault::new(SkillFaultKind::Limit, reason));
         }
-        let gone_on = self.instance.resume(answer);
+        let gone_on = self.program.resume(answer);
         self.progress(gone_on)
     }
 
@@ -198,16 +198,16 @@ impl SkillRun {
 
     /// Takes the text that it printed since the last time.
     pub fn take_output(&mut self) -> String {
-        self.instance.take_output()
+        self.program.take_output()
     }
 
     fn progress(
         &mut self,
-        result: Result<CallProgress, bridle_lisp::LispError>,
+        result: Result<ProgramStep, SkillFault>,
     ) -> Result<RunProgress, SkillFault> {
-        match result.map_err(|error| self.skill.fault(&error))? {
-            CallProgress::Done(value) => Ok(RunProgress::Ends(value)),
-            CallProgress::Waits(value) => {
+        match result? {
+            ProgramStep::Done(value) => Ok(RunProgress::Ends(value)),
+            ProgramStep::Waits(value) => {
                 let Some(request) = SkillRequest::read(&value) else {
                     let reason = format!("{} can be asked of nobody", shown(&value));
                     return Err(SkillFault::new(SkillFaultKind::Run, reason));

@@ -1,12 +1,16 @@
 //! A skill that is loaded: its program ran once, and every call begins from that state.
 
-use bridle_lisp::{FunctionHandle, Instance, InstanceLimits, LispError, Snapshot};
+use std::sync::Arc;
+
 use bridle_sexp::Value;
 
 use crate::fault::{SkillFault, SkillFaultKind};
 use crate::manifest::SkillManifest;
 use crate::part::{MAX_PARTS, PartKind, SkillPart};
-use crate::source::SkillSource;
+use crate::program::{
+    self, LispProgram, NoProcesses, ProgramCall, ProgramStep, SkillProgram, SkillRuntime,
+};
+use crate::source::{ProgramText, SkillSource};
 
 /// Bounds of one call of a skill.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,45 +30,58 @@ impl Default for SkillLimits {
     }
 }
 
-/// Bytes that a skill may print in one call.
-const MAX_OUTPUT_BYTES: usize = 64 << 10;
-
 /// A skill that is loaded.
 pub struct Skill {
-    source: SkillSource,
+    source: Arc<SkillSource>,
     parts: Vec<SkillPart>,
-    snapshot: Snapshot,
-    entry: FunctionHandle,
+    program: LoadedSkill,
     limits: SkillLimits,
 }
 
+/// Program of a skill, by where it runs.
+enum LoadedSkill {
+    /// In the daemon.
+    Lisp(LispProgram),
+    /// In a process of its own.
+    Process(Box<dyn SkillProgram>),
+}
+
 impl Skill {
-    /// Loads the program. Nothing is asked of the host while it loads.
+    /// Loads a program that runs in the daemon. Nothing is asked of the host while it loads.
     ///
     /// # Errors
-    /// The program is none, or fails, or defines nothing.
+    /// The program is none, or fails, or defines nothing, or needs a process.
     pub fn load(source: SkillSource, limits: SkillLimits) -> Result<Self, SkillFault> {
-        let mut instance = Instance::new(InstanceLimits {
-            fuel: limits.fuel,
-            heap_bytes: limits.heap_bytes,
-            output_bytes: MAX_OUTPUT_BYTES,
-            ..InstanceLimits::default()
-        });
-        let fault = |error: &LispError| SkillFault::of_lisp(error, &source.file, &source.text);
-        instance.load(&source.program, &source.file).map_err(|error| fault(&error))?;
-        let missing = || SkillFault::new(SkillFaultKind::Program, "the language has no skills");
-        let list = instance.function("%SKILL-PARTS").ok_or_else(missing)?;
-        let entry = instance.function("%SKILL-RUN").ok_or_else(missing)?;
-        let parts = instance.call(list, &[]).map_err(|error| fault(&error))?;
-        let parts: Vec<SkillPart> =
-            parts.elements().unwrap_or_default().iter().filter_map(SkillPart::read).collect();
+        Self::load_with(source, limits, &NoProcesses)
+    }
+
+    /// Loads a program; one that runs in a process is started by the runtime. Blocks.
+    ///
+    /// # Errors
+    /// As [`Self::load`]; also when the process cannot be started.
+    pub fn load_with(
+        source: SkillSource,
+        limits: SkillLimits,
+        runtime: &dyn SkillRuntime,
+    ) -> Result<Self, SkillFault> {
+        let source = Arc::new(source);
+        let (program, parts) = match &source.program {
+            ProgramText::Lisp(text) => {
+                let (program, parts) = program::load(&source, text, limits)?;
+                (LoadedSkill::Lisp(program), parts)
+            }
+            ProgramText::Process(process) => {
+                let loaded = runtime.load(&source, process)?;
+                let parts = loaded.parts.iter().take(MAX_PARTS + 1).filter_map(SkillPart::read);
+                (LoadedSkill::Process(loaded.program), parts.collect())
+            }
+        };
         if parts.is_empty() || parts.len() > MAX_PARTS {
             let expected = "expected 1 to 256 of defskill, deftool, defcommand, defactuator";
             let reason = format!("the program defines {} parts, {expected}", parts.len());
             return Err(SkillFault::new(SkillFaultKind::Program, reason));
         }
-        instance.take_output();
-        Ok(Self { source, parts, snapshot: instance.snapshot(), entry, limits })
+        Ok(Self { source, parts, program, limits })
     }
 
     /// Its properties.
@@ -95,32 +112,38 @@ impl Skill {
             .unwrap_or(&self.source.manifest.title)
     }
 
-    pub(crate) fn instance(&self) -> Instance {
-        self.snapshot.instance()
+    /// Whether its program runs in a process of its own.
+    pub fn is_process(&self) -> bool {
+        matches!(self.program, LoadedSkill::Process(_))
     }
 
-    pub(crate) fn entry(&self) -> FunctionHandle {
-        self.entry
+    pub(crate) fn call(&self) -> Box<dyn ProgramCall> {
+        match &self.program {
+            LoadedSkill::Lisp(program) => program.call(),
+            LoadedSkill::Process(program) => program.call(),
+        }
     }
 
     pub(crate) fn limits(&self) -> SkillLimits {
         self.limits
     }
 
-    pub(crate) fn fault(&self, error: &LispError) -> SkillFault {
-        SkillFault::of_lisp(error, &self.source.file, &self.source.text)
-    }
-
     /// Values that a form of a test prints, evaluated in a fresh instance.
     pub(crate) fn evaluate(&self, form: &str) -> Result<Vec<String>, SkillFault> {
-        let mut instance = self.instance();
-        let mut last = Vec::new();
-        let done = instance.evaluate(form, "test", |values| last = values.to_vec());
-        done.map(|()| last).map_err(|error| {
-            let mut fault = self.fault(&error);
-            fault.place = fault.place.filter(|place| place.file != "test");
-            fault
-        })
+        let program = match &self.program {
+            LoadedSkill::Lisp(program) => return program.evaluate(form),
+            LoadedSkill::Process(program) => program,
+        };
+        let arguments = [Value::keyword("form"), Value::str(form), Value::Nil];
+        match program.call().begin(arguments)? {
+            ProgramStep::Done(values) => {
+                let values = values.elements().unwrap_or_default().iter();
+                Ok(values.filter_map(|value| value.as_str().map(str::to_owned)).collect())
+            }
+            ProgramStep::Waits(_) => {
+                Err(SkillFault::new(SkillFaultKind::Run, "a form of a test asks nobody"))
+            }
+        }
     }
 }
 

@@ -5,6 +5,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::fault::{SkillFault, SkillFaultKind};
 use crate::manifest::{Capability, CapabilitySet, SkillId, SkillManifest, SkillTrigger};
+use crate::program::ProcessProgram;
 use crate::test_source::{self, SkillTest};
 
 /// Bytes of a skill's file.
@@ -19,6 +20,13 @@ const LANGUAGES: [&str; 3] = ["lisp", "common-lisp", "bridle-lisp"];
 /// Title of the heading whose subtree has the tests.
 const TESTS: &str = "Tests";
 
+/// Tags of a property: `garden work`, `:garden:work:`, `#garden`.
+fn tags(value: &str) -> impl Iterator<Item = String> {
+    let words = value.split(|c: char| c.is_whitespace() || c == ':');
+    let tags = words.map(|tag| tag.trim_start_matches('#').to_lowercase());
+    tags.filter(|tag| !tag.is_empty())
+}
+
 /// The file of a skill, read and not yet loaded.
 #[derive(Debug, Clone)]
 pub struct SkillSource {
@@ -32,8 +40,17 @@ pub struct SkillSource {
     pub text: String,
     /// SHA-256 of the text, in hexadecimal digits.
     pub hash: String,
-    /// The blocks of the program, on the lines that they have in the file.
-    pub(crate) program: String,
+    /// The program.
+    pub program: ProgramText,
+}
+
+/// Program of a skill, by where it runs; every line stands where it stands in the file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ProgramText {
+    /// In the daemon, in its language.
+    Lisp(String),
+    /// In a process.
+    Process(ProcessProgram),
 }
 
 impl SkillSource {
@@ -125,11 +142,7 @@ impl FileReader<'_, '_> {
             "TRIGGER_SOP" | "SOP_ID" => {
                 to.triggers.extend(words.map(|word| SkillTrigger::Procedure(word.to_owned())));
             }
-            "TRIGGER_TAG" => {
-                let tags = value.split(|c: char| c.is_whitespace() || c == ':');
-                let tags = tags.map(|tag| tag.trim_start_matches('#').to_lowercase());
-                to.triggers.extend(tags.filter(|tag| !tag.is_empty()).map(SkillTrigger::Tag));
-            }
+            "TRIGGER_TAG" => to.triggers.extend(tags(&value).map(SkillTrigger::Tag)),
             "TRIGGER_SCHEDULE" => {
                 let schedule = words.collect::<Vec<_>>().join(" ");
                 if schedule.is_empty() {
@@ -207,12 +220,19 @@ impl FileReader<'_, '_> {
     }
 
     /// Blocks of the program; every line stands where it stands in the file.
-    fn program(&self, tests: Option<Span>) -> Result<String, SkillFault> {
+    fn program(&self, tests: Option<Span>) -> Result<ProgramText, SkillFault> {
         let mut program = String::with_capacity(self.text.len());
         let mut line = 1;
         let mut count = 0;
+        let mut process: Option<Option<(String, Vec<String>)>> = None;
         for block in self.document.sources().iter().filter(|block| self.is_program(block, tests)) {
             count += 1;
+            let own = self.process_of(block);
+            if process.as_ref().is_some_and(|before| *before != own) {
+                let reason = "all blocks of a program run in one place: give them the same language and `:process`";
+                return Err(self.fault(block.line_in_file(0), reason));
+            }
+            process = Some(own);
             let first = block.line_in_file(1);
             while line < first {
                 program.push('\n');
@@ -226,7 +246,34 @@ impl FileReader<'_, '_> {
         if count == 0 {
             return Err(self.fault(1, "no block `#+begin_src lisp`: a skill has a program"));
         }
-        Ok(program)
+        Ok(match process.flatten() {
+            None => ProgramText::Lisp(program),
+            Some((language, argv)) => {
+                ProgramText::Process(ProcessProgram { language, argv, text: program })
+            }
+        })
+    }
+
+    /// Language and arguments of a block that runs in a process: `:process t`, or the program itself.
+    fn process_of(&self, block: &SourceBlock<'_>) -> Option<(String, Vec<String>)> {
+        let own = block.argument("process").map(String::from_utf8_lossy);
+        let of_file = self
+            .document
+            .properties()
+            .iter()
+            .find(|property| property.key.eq_ignore_ascii_case(b"PROCESS"));
+        let of_file = of_file.map(|property| String::from_utf8_lossy(property.value));
+        let value = own.or(of_file)?;
+        let value = value.trim();
+        if matches!(value, "nil" | "no") {
+            return None;
+        }
+        let language = String::from_utf8_lossy(block.language.unwrap_or_default());
+        let argv = match value {
+            "" | "t" | "yes" => Vec::new(),
+            argv => argv.split_whitespace().map(str::to_owned).collect(),
+        };
+        Some((language.to_ascii_lowercase(), argv))
     }
 
     fn is_program(&self, block: &SourceBlock<'_>, tests: Option<Span>) -> bool {
@@ -237,6 +284,7 @@ impl FileReader<'_, '_> {
         let heading = block.heading.and_then(|id| self.document.heading(id));
         let is_off = heading.is_some_and(|heading| heading.commented)
             || block.argument("load") == Some(b"no");
-        is_lisp && !is_test && !is_off
+        let is_process = block.argument("process").is_some();
+        (is_lisp || is_process) && !is_test && !is_off
     }
 }

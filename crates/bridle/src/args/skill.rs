@@ -82,6 +82,22 @@ pub(crate) enum SkillCommand {
         #[command(flatten)]
         file: ConfigFile,
     },
+    /// Take back what was enabled for a skill
+    #[command(
+        after_help = "A skill that asks for something serves no more. One that is a guard vetoes nothing any more, also where \
+        its file is gone.\n\n\
+        Examples:\n  \
+        bridle skill disable water-plants"
+    )]
+    Disable {
+        /// Name of the skill
+        name: String,
+        /// State directory
+        #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+        state: Option<String>,
+        #[command(flatten)]
+        file: ConfigFile,
+    },
     /// Run the tests of skills: exit 1 if one fails
     #[command(
         after_help = "Each call runs twice: in a live instance, and from the answers that the first run recorded, as after a \

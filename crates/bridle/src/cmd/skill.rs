@@ -1,6 +1,7 @@
 //! `bridle skill`: skills as files; here are the dispatch and what the verbs share.
 
 mod check;
+mod disable;
 mod enable;
 mod list;
 mod new;
@@ -26,6 +27,9 @@ pub(crate) fn run(verb: &SkillCommand) -> Result<BridleExit, CommandFailure> {
         }
         SkillCommand::Enable { skill, yes, state, file } => {
             enable::run(skill, *yes, &GivenFlags::with_state(file.clone(), state.clone()))
+        }
+        SkillCommand::Disable { name, state, file } => {
+            disable::run(name, &GivenFlags::with_state(file.clone(), state.clone()))
         }
         SkillCommand::Diff { names, json, state, file } => {
             shipped::diff(names, *json, &GivenFlags::with_state(file.clone(), state.clone()))

@@ -9,10 +9,11 @@ use std::sync::mpsc::{SyncSender, sync_channel};
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::MemfdFlags;
+use rustix::pipe::PipeFlags;
 
 use super::{
-    Jail, JailEnd, JailOutcome, JailedChild, OutputPiece, OutputStream, PIECES_IN_FLIGHT,
-    RunFolder, StartedHelper, start_helper,
+    ChildInput, Jail, JailEnd, JailOutcome, JailedChild, OutputPiece, OutputStream,
+    PIECES_IN_FLIGHT, RunFolder, StartedHelper, start_helper,
 };
 use crate::control::{ControlChannel, HelperOrder, HelperReport, RunEnd, RunPlan};
 use crate::error::JailError;
@@ -32,7 +33,7 @@ pub(super) fn start(
     lock: Option<StageLock>,
     layer: JailLayer,
 ) -> Result<JailedChild, JailError> {
-    let stdin = stdin_file(&spec.stdin).map_err(JailError::Channel)?;
+    let (stdin, input) = stdin_file(&spec.stdin).map_err(JailError::Channel)?;
     let StartedHelper { mut child, mut line, cancel } = start_helper(jail.helper())?;
     let program = plan.argv[0].to_string_lossy().into_owned();
     let order = HelperOrder::Run(Box::new(plan));
@@ -72,19 +73,24 @@ pub(super) fn start(
             let _ = end_sender.send(outcome);
         })
         .map_err(JailError::Channel)?;
-    Ok(JailedChild { pieces, end, cancel })
+    Ok(JailedChild { pieces, end, cancel, input })
 }
 
-/// Standard input as a file that is read from its start.
-fn stdin_file(stdin: &ChildStdin) -> io::Result<OwnedFd> {
+/// Standard input as a file that is read from its start, or the end of a pipe and the other one.
+fn stdin_file(stdin: &ChildStdin) -> io::Result<(OwnedFd, Option<ChildInput>)> {
     match stdin {
-        ChildStdin::Empty => Ok(File::open("/dev/null")?.into()),
+        ChildStdin::Empty => Ok((File::open("/dev/null")?.into(), None)),
+        ChildStdin::Open => {
+            let (theirs, ours) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC)?;
+            rustix::io::ioctl_fionbio(&ours, true)?;
+            Ok((theirs, Some(ChildInput(ours))))
+        }
         ChildStdin::Bytes(bytes) => {
             let memory = rustix::fs::memfd_create("stdin", MemfdFlags::CLOEXEC)?;
             let mut file = File::from(memory);
             file.write_all(bytes)?;
             file.rewind()?;
-            Ok(file.into())
+            Ok((file.into(), None))
         }
     }
 }

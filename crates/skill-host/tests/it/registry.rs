@@ -93,6 +93,24 @@ fn more_capabilities_are_asked_for_and_fewer_are_not() {
     home.write("a.org", &hello("a", ":CAPABILITIES: exec/run\n", "one"));
     registry.refresh();
     assert!(registry.table().problems()[0].serves_old);
+    // Nothing changed, so nothing is read again.
+    assert!(!registry.refresh());
+    assert!(home.storage().disable(&id("a")).unwrap());
+    assert!(registry.refresh());
+    assert_eq!(names(&registry), "");
+    assert!(!home.storage().disable(&id("a")).unwrap());
+}
+
+#[test]
+fn guards_are_those_that_the_owner_enabled() {
+    let home = Home::new();
+    let storage = home.storage();
+    assert!(storage.guards().is_empty());
+    for (name, capability) in [("a", "log/log"), ("b", "guard/decide")] {
+        let set = [bridle_skill::Capability::parse(capability).unwrap()];
+        storage.enable(&id(name), &set.into_iter().collect()).unwrap();
+    }
+    assert_eq!(storage.guards(), [id("b")]);
 }
 
 #[test]
