@@ -138,7 +138,7 @@ impl DecisionSearch<'_> {
             RecordKind::Act => self.intent(record, CheckResult::Allow, steps)?,
             RecordKind::Ask => self.intent(record, CheckResult::Ask, steps)?,
             RecordKind::Started | RecordKind::Shown | RecordKind::Acted => {
-                self.follow_origin(record, steps)?
+                self.follow_origin(record, steps)?;
             }
             RecordKind::Settled => {
                 self.follow_origin(record, steps)?;

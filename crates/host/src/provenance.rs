@@ -253,7 +253,7 @@ fn is_path_end(rest: &str, side: usize) -> bool {
     let Some(next) = rest.chars().next() else { return true };
     if side == BEHIND && next == '/' {
         // A slash at the end is no other path.
-        return rest[1..].chars().next().is_none_or(|it| is_gap(it));
+        return rest[1..].chars().next().is_none_or(is_gap);
     }
     if side == BEHIND && ends_sentence(rest) {
         return true;

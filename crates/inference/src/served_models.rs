@@ -41,7 +41,7 @@ impl ModelExchanger {
             self.forget_refused_key(provider, &failure);
             return Err(InferenceError::Provider(Box::new(failure)));
         }
-        read_model_list(&body).map_err(|failure| InferenceError::Provider(Box::new(failure)))
+        read_model_list(&body).map_err(InferenceError::Provider)
     }
 }
 

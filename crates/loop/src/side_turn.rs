@@ -38,7 +38,7 @@ pub(crate) fn workload(state: &SessionState) -> SessionWorkload {
     for turn in state.running() {
         match turn.stage {
             TurnStage::Consulting(_) | TurnStage::Thinking(_) | TurnStage::Acting => {
-                load.running += 1
+                load.running += 1;
             }
             TurnStage::Ready => load.waiting += 1,
             TurnStage::Asking => load.parked += 1,

@@ -116,10 +116,11 @@ fn fitting(prefix: &str, answer: &str) -> Vec<String> {
     for line in answer.lines() {
         let line = line.trim_start_matches(['-', '*', ' ']).trim_end();
         let line = line.trim_matches(['`', '"']);
-        if line.len() > prefix.len() && line.len() <= MAX_SUGGESTION_BYTES + prefix.len() {
-            if let Some(rest) = line.strip_prefix(prefix) {
-                add(&mut suggestions, format!("{prefix}{rest}"));
-            }
+        if line.len() > prefix.len()
+            && line.len() <= MAX_SUGGESTION_BYTES + prefix.len()
+            && let Some(rest) = line.strip_prefix(prefix)
+        {
+            add(&mut suggestions, format!("{prefix}{rest}"));
         }
     }
     suggestions

@@ -46,12 +46,12 @@ pub fn model_list_request(codec: CodecName) -> HttpRequest {
 ///
 /// # Errors
 /// The answer is no list.
-pub fn read_model_list(body: &[u8]) -> Result<Vec<ServedModel>, ProviderFailure> {
+pub fn read_model_list(body: &[u8]) -> Result<Vec<ServedModel>, Box<ProviderFailure>> {
     let document: Value = serde_json::from_slice(body).unwrap_or_default();
     let list = ["data", "models"].iter().find_map(|key| document.get(key)?.as_array());
-    let list = list
-        .or_else(|| document.as_array())
-        .ok_or_else(|| ProviderFailure::local(FailureKind::Malformed, "it is no list of models"))?;
+    let list = list.or_else(|| document.as_array()).ok_or_else(|| {
+        Box::new(ProviderFailure::local(FailureKind::Malformed, "it is no list of models"))
+    })?;
     Ok(list.iter().take(MAX_LISTED_MODELS).filter_map(served).collect())
 }
 

@@ -268,9 +268,12 @@ pub fn ask_in(
 ///
 /// Nobody is there, or nobody answers.
 pub fn ask_context(targets: &[DaemonTarget], payload: Value) -> Result<SystemReply, ShellError> {
+    let text = written("context", payload, Some(1));
     let last_try = Instant::now() + MEMORY_OPENING_WAIT;
     loop {
-        let reply = request(targets, "context", payload.clone())?;
+        let mut client = DaemonClient::connect_any(targets)?;
+        let answer = client.request(&text)?;
+        let reply = read_answer(&client, &answer)?;
         let is_opening = matches!(&reply, SystemReply::Not(error) if error.code == NOT_OPEN_CODE);
         if !is_opening || Instant::now() >= last_try {
             return Ok(reply);

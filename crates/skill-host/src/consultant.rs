@@ -107,7 +107,7 @@ impl Consultant for SkillConsultant {
                 let mut advice = ReflexAdvice::default();
                 for call in calls {
                     match call.ask(&registry, &principal) {
-                        Ok(answer) => call.take(answer, &by, &mut advice),
+                        Ok(answer) => call.take(&answer, &by, &mut advice),
                         Err(reason) if is_guard => return Err(reason),
                         Err(reason) => call.fail(&reason, &by, &mut advice),
                     }
@@ -206,10 +206,10 @@ impl StageCall {
     }
 
     /// Takes what the skill said.
-    fn take(&self, answer: Value, by: &KeywordName, advice: &mut ReflexAdvice) {
+    fn take(&self, answer: &Value, by: &KeywordName, advice: &mut ReflexAdvice) {
         let taken = match self.place {
-            Some(place) => self.judgment(&answer, place, by, advice),
-            None => self.notice(&answer, by, advice),
+            Some(place) => self.judgment(answer, place, by, advice),
+            None => self.notice(answer, by, advice),
         };
         if let Err(reason) = taken {
             self.fail(&reason, by, advice);

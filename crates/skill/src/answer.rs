@@ -88,7 +88,7 @@ impl SkillNotice {
         let mut notice = Self::default();
         let own = |value: &Value| ["veto", "think"].iter().any(|key| value.get(key).is_some());
         let elements = match value {
-            Value::List(elements) if value.pairs().is_none() => elements.to_vec(),
+            Value::List(elements) if value.pairs().is_none() => elements.clone(),
             Value::Nil => Vec::new(),
             other => vec![other.clone()],
         };

@@ -108,7 +108,7 @@ async fn serve(
     replies: Arc<Mutex<VecDeque<ModelReply>>>,
     heard: Arc<Mutex<Vec<String>>>,
 ) {
-    let Some(request) = read_request(&mut stream).await else { return };
+    let Some(request) = Box::pin(read_request(&mut stream)).await else { return };
     heard.lock().unwrap().push(request);
     let next = replies.lock().unwrap().pop_front();
     let reply = next.unwrap_or_else(|| ModelReply::Text(vec!["done".to_owned()]));

@@ -168,8 +168,7 @@ impl CronField {
     }
 
     fn number(&self, text: &str) -> Option<u32> {
-        let is_word = |word: &&str| word.eq_ignore_ascii_case(text);
-        let word = self.words.iter().position(|word| is_word(&word));
+        let word = self.words.iter().position(|word| word.eq_ignore_ascii_case(text));
         let number = match word {
             Some(place) => self.least + u32::try_from(place).ok()?,
             None => text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok())??,

@@ -70,7 +70,7 @@ impl ProviderApprovals {
     pub fn read(&self) -> Result<ApprovedByName, ApprovalError> {
         let path = self.path(APPROVALS_FILE);
         let Some(text) = read_private(&path)? else { return Ok(BTreeMap::new()) };
-        let lines = text.lines().map(|line| entry(line));
+        let lines = text.lines().map(entry);
         let all: Option<ApprovedByName> = lines.collect();
         all.ok_or(ApprovalError::Damaged(path))
     }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use bridle_skill::{SHIPPED_SKILLS, Skill, SkillLimits, SkillSource, test_skill};
 
 #[test]
+#[expect(clippy::disallowed_methods, reason = "the list is compared with the folder")]
 fn the_list_is_the_folder() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../skills");
     let files = std::fs::read_dir(folder).unwrap();

@@ -489,7 +489,7 @@ impl<'a> AppendBatch<'a> {
         let offset = u64::try_from(offset).unwrap_or(u64::MAX);
         let body = ShownBody::write(EffectId(effect), offset, text);
         let kind = RecordKind::Shown.word();
-        let draft = NewRecord::new(&*self.session, kind, self.at, ENGINE, body);
+        let draft = NewRecord::new(&self.session, kind, self.at, ENGINE, body);
         self.append.drafts.push(draft.caused_by(self.intent(effect)));
     }
 
