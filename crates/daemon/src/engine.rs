@@ -10,6 +10,7 @@
 //! - `commit`: the task of a session: one append, and what follows from it
 //! - `shells`: a connection's hold on a session
 //! - `queries`: what is asked of the daemon itself, beside a session
+//! - `skills`: what the skills of the memory offer, ask for and plan
 //! - `start`: the beginning and the end
 //!
 //! What everything here rests on: an event is recorded before anything follows from it, and
@@ -23,6 +24,7 @@ mod hub;
 mod queries;
 mod sessions;
 mod shells;
+mod skills;
 mod start;
 mod stream;
 mod workers;

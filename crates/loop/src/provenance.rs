@@ -31,7 +31,7 @@ pub enum TracedKind {
     Address,
     /// Path of a file or folder.
     Path,
-    /// Somebody or something that is sent to.
+    /// Person or thing that is sent to.
     Recipient,
     /// Word of a command, or an argument of a tool.
     Word,

@@ -208,7 +208,7 @@ impl SkillRegistry {
         enabled.is_ok_and(|set| manifest.capabilities.wider_than(&set).is_empty())
     }
 
-    /// What the owner has enabled for the skill of a file.
+    /// Capabilities that the owner has enabled for the skill of a file.
     fn enabled_of(&self, result: &Result<Arc<Skill>, SkillProblem>) -> Option<CapabilitySet> {
         let id = match result {
             Ok(skill) => &skill.manifest().id,

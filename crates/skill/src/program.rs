@@ -73,7 +73,7 @@ pub trait SkillRuntime: Send + Sync {
     /// Starts the program of a skill. Blocks.
     ///
     /// # Errors
-    /// It cannot be started, or is none.
+    /// The program cannot be started, or is none.
     fn load(
         &self,
         source: &Arc<SkillSource>,

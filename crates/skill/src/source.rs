@@ -158,14 +158,7 @@ impl FileReader<'_, '_> {
                     to.triggers.push(SkillTrigger::Action(action));
                 }
             }
-            "GUARD" => match value.trim().to_ascii_lowercase().as_str() {
-                "t" | "yes" => {
-                    to.is_guard = true;
-                    to.capabilities.insert(Capability::guard());
-                }
-                "nil" | "no" => {}
-                _ => return Err(fault(format!("`{value}`, expected `t` or `nil`"))),
-            },
+            "GUARD" => apply_guard(&value, to).map_err(fault)?,
             other if other.starts_with("TRIGGER") || other.starts_with("CAPABILIT") => {
                 let known = "CAPABILITIES, TRIGGER_ACTION, TRIGGER_PATTERN, TRIGGER_PLUGIN, \
                              TRIGGER_SCHEDULE, TRIGGER_SENSOR, TRIGGER_SOP, TRIGGER_TAG";
@@ -286,5 +279,18 @@ impl FileReader<'_, '_> {
             || block.argument("load") == Some(b"no");
         let is_process = block.argument("process").is_some();
         (is_lisp || is_process) && !is_test && !is_off
+    }
+}
+
+/// Makes a skill a guard if its property says so.
+fn apply_guard(value: &str, to: &mut SkillManifest) -> Result<(), String> {
+    match value.trim().to_ascii_lowercase().as_str() {
+        "t" | "yes" => {
+            to.is_guard = true;
+            to.capabilities.insert(Capability::guard());
+            Ok(())
+        }
+        "nil" | "no" => Ok(()),
+        _ => Err(format!("`{value}`, expected `t` or `nil`")),
     }
 }

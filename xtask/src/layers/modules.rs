@@ -122,7 +122,8 @@ pub(super) const ENGINE_ROOM_RULES: &[(&str, &[&str])] = &[
     ("commit", &["error", "home", "hub", "sessions", "stream", "workers"]),
     ("queries", &["error", "home", "hub", "sessions", "stream"]),
     ("shells", &["error", "home", "hub", "queries", "sessions", "stream"]),
-    ("start", &["clock", "commit", "home", "hub", "queries", "sessions"]),
+    ("skills", &["error", "home", "hub", "queries", "sessions", "shells", "stream"]),
+    ("start", &["clock", "commit", "home", "hub", "queries", "sessions", "skills"]),
 ];
 
 /// Judges the daemon's source below `root`; returns how many edges there are, and every one that no row allows.

@@ -128,7 +128,7 @@ fn decision(decided: &DecisionReport, text: &mut String) {
     }
 }
 
-/// Where each value of the act came from, a line each.
+/// Appends the origin of each value of the act, a line each.
 fn origins(body: &Value, text: &mut String) {
     let known = body.get("facts").and_then(|facts| facts.get("provenance")?.get("values"));
     for value in known.and_then(Value::elements).unwrap_or_default() {

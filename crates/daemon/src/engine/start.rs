@@ -23,23 +23,24 @@ use crate::engine::home::action_catalog::ActionCatalog;
 use crate::engine::home::effects;
 use crate::engine::home::engine_files::EngineFiles;
 use crate::engine::home::guard::PolicyGuard;
-use crate::engine::home::models::{self, HomeModels};
+use crate::engine::home::models::HomeModels;
 use crate::engine::home::principal_usage::PrincipalUsageSums;
 use crate::engine::home::readers::ReaderPool;
 use crate::engine::home::record_writer::RecordWriter;
 use crate::engine::home::refusals::RefusalCounter;
 use crate::engine::home::schedules::ScheduleList;
-use crate::engine::home::skill_requests::SessionProposer;
-use crate::engine::home::skill_schedules::SkillSchedules;
-use crate::engine::home::skills::{self, HostedSkills};
 use crate::engine::home::spending::RecordBudgetUse;
 use crate::engine::home::unsaved_buffers::UnsavedBuffers;
 use crate::engine::hub::Hub;
 use crate::engine::hub::engine_tasks::EngineTasks;
 use crate::engine::queries::context_actuator::ContextActuator;
 use crate::engine::queries::facts::HubFacts;
+use crate::engine::queries::prompt_memory::{self, HubRecall};
 use crate::engine::sessions::inbox_item::InboxItem;
 use crate::engine::sessions::session_directory::SessionDirectory;
+use crate::engine::skills::session_proposer::SessionProposer;
+use crate::engine::skills::skill_schedules::SkillSchedules;
+use crate::engine::skills::{self, HostedSkills};
 use crate::error::DaemonError;
 use crate::metrics::EngineMetrics;
 
@@ -75,12 +76,14 @@ pub(crate) async fn start_hub(config: &DaemonConfig) -> Result<Arc<Hub>, DaemonE
     if config.thinker != ThinkerChoice::Models {
         return start_with(config, facts, host).await;
     }
-    let models = Arc::new(HomeModels::open(config, &facts).await);
+    let recall = Arc::new(HubRecall::new(&facts, config.memex.clone()));
+    let models = Arc::new(HomeModels::open(config, recall).await);
+    facts.introduce_completer(models.completer());
     let host = host.with_thinker_before(|inner| models.before(inner));
     let hub = start_with(config, Arc::clone(&facts), host).await?;
     // Set once, before anybody can ask.
     let _ = hub.home.models.set(Arc::clone(&models));
-    hub.running.tasks.spawn(models::watch(models, facts, hub.running.quit.clone()));
+    hub.running.tasks.spawn(prompt_memory::watch(models, facts, hub.running.quit.clone()));
     Ok(hub)
 }
 

@@ -65,7 +65,7 @@ fn is_plain_program(program: &str) -> bool {
     }
 }
 
-/// What is behind one plain command; `None` if it is another one.
+/// Rest behind one plain command; `None` if it is another one.
 fn command(text: &str) -> Option<&str> {
     let mut rest = address(text)?;
     if let Some(behind) = rest.strip_prefix(',') {
@@ -91,7 +91,7 @@ fn command(text: &str) -> Option<&str> {
     }
 }
 
-/// What is behind an address, or all of it where there is none.
+/// Rest behind an address, or all of it where there is none.
 fn address(text: &str) -> Option<&str> {
     let rest = text.strip_prefix('\\').unwrap_or(text);
     if rest.len() < text.len() || text.starts_with('/') {
@@ -102,7 +102,7 @@ fn address(text: &str) -> Option<&str> {
     Some(rest.trim_start_matches(|it: char| it.is_ascii_digit() || it == '~'))
 }
 
-/// What is behind the two parts and the flags of a replacement.
+/// Rest behind the two parts and the flags of a replacement.
 fn replaced(text: &str) -> Option<&str> {
     let (mark, rest) = delimiter(text)?;
     let rest = part(part(rest, mark)?, mark)?;
@@ -116,7 +116,7 @@ fn delimiter(text: &str) -> Option<(char, &str)> {
     Some((mark, &text[mark.len_utf8()..]))
 }
 
-/// What is behind the next mark that no backslash stands before. Brackets of a set hide none: with one in it, an
+/// Rest behind the next mark that no backslash stands before. Brackets of a set hide none: with one in it, an
 /// early end is found, and what follows is not plain.
 fn part(text: &str, mark: char) -> Option<&str> {
     let mut is_quoted = false;

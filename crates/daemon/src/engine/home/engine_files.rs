@@ -17,9 +17,11 @@ use crate::engine::clock::MonotonicClock;
 use crate::engine::home::Home;
 use crate::engine::home::guard::protected;
 use crate::engine::home::memex_service::AsyncMemexService;
-use crate::engine::home::skills::SKILL_FOLDER;
 use crate::engine::home::unsaved_buffers::UnsavedBuffers;
 use crate::error::DaemonError;
+
+/// Folder of skills in the folder of the memory.
+pub(in crate::engine) const SKILL_FOLDER: &str = "skills";
 
 /// The files, and what is needed to open them.
 pub(in crate::engine) struct EngineFiles {

@@ -20,7 +20,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use crate::access::policy_file;
 use crate::access::policy_load::{self, LoadMarker};
 use crate::config::{DaemonConfig, PolicyChoice};
-use crate::engine::home::skills::SKILL_FOLDER;
+use crate::engine::home::engine_files::SKILL_FOLDER;
 
 /// The policies of one daemon.
 pub(crate) struct PolicyGuard {

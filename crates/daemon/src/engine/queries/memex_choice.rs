@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bridle_sexp::Value;
 
 use crate::engine::error::{EngineError, EngineErrorCode};
-use crate::engine::home::skills::SKILL_FOLDER;
+use crate::engine::home::engine_files::SKILL_FOLDER;
 use crate::engine::hub::Hub;
 
 /// Reason for a path that names a file, or nothing.

@@ -83,7 +83,7 @@ pub(in crate::engine) struct SlotState {
     pub(in crate::engine) thought: Option<(u64, u64)>,
     /// Reason why nothing is taken any more.
     pub(in crate::engine) gone: Option<EngineError>,
-    /// What its owner said, as far as somebody wanted to know.
+    /// Words of its owner, as far as somebody wanted to know.
     pub(in crate::engine) words: OwnerWords,
 }
 

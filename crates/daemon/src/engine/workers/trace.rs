@@ -116,7 +116,7 @@ impl OwnerWords {
     }
 }
 
-/// What an owner said with a signal that expects words.
+/// Words of an owner in a signal that expects some.
 fn words(signal: &Value, session_owner: &str) -> Option<String> {
     let from = signal.get("from")?;
     let is_owner = from.get("owner").is_some_and(|flag| !flag.is_nil());
@@ -134,7 +134,7 @@ fn words(signal: &Value, session_owner: &str) -> Option<String> {
     class.expects_words().then(|| own_words(text))
 }
 
-/// What an act of this turn brought.
+/// Reads the result of an act of this turn.
 async fn read(deed: &Deed, io: &ThoughtIo, left: &mut usize, sources: &mut TextSources) {
     let source = match deed.target.as_str() {
         WEB_ACTUATOR => TextSource::Web,
@@ -160,7 +160,7 @@ async fn read(deed: &Deed, io: &ThoughtIo, left: &mut usize, sources: &mut TextS
     }
 }
 
-/// What a shell sent beside the words: buffers, the state of its system, names of files.
+/// Adds the rest of what a shell sent beside the words: buffers, the state of its system, names of files.
 fn around(payload: &Value, sources: &mut TextSources) {
     for (key, value) in payload.pairs().into_iter().flatten() {
         if !key.is_keyword("text") {

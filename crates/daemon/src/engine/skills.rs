@@ -1,5 +1,8 @@
 //! The skills of a home: the folder `skills` of the memory, looked at again and again, and what of them the host offers.
 
+pub(in crate::engine) mod session_proposer;
+pub(in crate::engine) mod skill_schedules;
+
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,10 +14,8 @@ use bridle_skill_host::{
 use tokio_util::sync::CancellationToken;
 
 use crate::config::DaemonConfig;
-use crate::engine::home::skill_schedules::SkillSchedules;
-
-/// Folder of skills in the folder of the memory.
-pub(in crate::engine) const SKILL_FOLDER: &str = "skills";
+use crate::engine::home::engine_files::SKILL_FOLDER;
+use crate::engine::skills::skill_schedules::SkillSchedules;
 
 /// Time between two looks at the folder.
 const SKILL_FOLDER_INTERVAL: Duration = Duration::from_millis(500);
