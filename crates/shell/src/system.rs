@@ -1,23 +1,12 @@
 //! Requests to the daemon itself, `:target :system`: forks, forgetting, policies and answers to its
 //! questions; and to `:target :memory`. Used by the commands of the same names; the daemon decides whether the asker may.
 
-use std::time::{Duration, Instant};
-
 use bridle_sexp::{Value, read_one};
 use bridle_wire::oacp::{MessageType, OacpMessage, RequestTarget as Actuator};
 
 use crate::client::{DaemonClient, DaemonTarget, ErrorAnswer};
 use crate::error::ShellError;
 use crate::send::SendConnection;
-
-/// Longest wait for a memory that is being opened.
-const MEMORY_OPENING_WAIT: Duration = Duration::from_secs(10);
-
-/// Time between two requests to a memory that is being opened.
-const MEMORY_RETRY_INTERVAL: Duration = Duration::from_millis(100);
-
-/// Code of the daemon while the memory cannot answer.
-const NOT_OPEN_CODE: &str = "store-unavailable";
 
 /// Request for the daemon.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -261,25 +250,13 @@ pub fn ask_in(
     read_answer(&talk.client, &answer)
 }
 
-/// Asks what the daemon knows, `:target :context`, and waits for the answer; also while the memory is being opened,
-/// as it is behind a start or a choice of another folder.
+/// Asks what the daemon knows, `:target :context`, and waits for the answer.
 ///
 /// # Errors
 ///
 /// Nobody is there, or nobody answers.
 pub fn ask_context(targets: &[DaemonTarget], payload: Value) -> Result<SystemReply, ShellError> {
-    let text = written("context", payload, Some(1));
-    let last_try = Instant::now() + MEMORY_OPENING_WAIT;
-    loop {
-        let mut client = DaemonClient::connect_any(targets)?;
-        let answer = client.request(&text)?;
-        let reply = read_answer(&client, &answer)?;
-        let is_opening = matches!(&reply, SystemReply::Not(error) if error.code == NOT_OPEN_CODE);
-        if !is_opening || Instant::now() >= last_try {
-            return Ok(reply);
-        }
-        std::thread::sleep(MEMORY_RETRY_INTERVAL);
-    }
+    request(targets, "context", payload)
 }
 
 fn request(

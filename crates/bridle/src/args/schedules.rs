@@ -80,7 +80,7 @@ pub(crate) struct ScheduleAddition {
     #[arg(long = "in", value_name = "TIME", group = "when", value_parser = span)]
     pub(crate) after: Option<Duration>,
     /// Time zone of --cron [default: that of the daemon's machine]
-    #[arg(long, value_name = "ZONE", requires = "cron")]
+    #[arg(long, value_name = "ZONE", requires = "cron", conflicts_with_all = ["every", "after"])]
     pub(crate) zone: Option<String>,
     /// Treatment of runs that were missed because the daemon did not run
     #[arg(long, value_name = "WHAT", value_parser = ["once", "skip"], default_value = "once")]

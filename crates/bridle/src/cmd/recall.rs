@@ -9,6 +9,7 @@ use bridle_shell::client::{DaemonTarget, ErrorAnswer};
 use bridle_shell::screen::{neutral_block, plain_json};
 use bridle_shell::system::{SystemReply, ask_context};
 
+use super::memex_source::wait_for_index;
 use super::record::print;
 use super::session::refused;
 use super::talk::find;
@@ -238,6 +239,7 @@ impl QueryBuilder {
 
     fn of(self, peer: PeerArgs) -> Result<Value, CommandFailure> {
         let targets = find(peer)?;
+        wait_for_index(&targets)?;
         match ask_context(&targets, Value::plist(self.0.clone()))? {
             SystemReply::Done(payload) => Ok(payload),
             SystemReply::Not(answer) if answer.code == "unknown-id" => self.by_title(&targets),
