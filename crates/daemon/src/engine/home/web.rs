@@ -238,7 +238,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let store = SecretStore::new(folder.path(), SealKey::File(folder.path().join("key")));
         let hosts = vec![HostRule::parse("api.example.org").unwrap()];
-        store.set("bot", SecretValue::new(b"12:ab".to_vec()), hosts).unwrap();
+        store.set("bot", SecretValue::new(b"1234:abcd".to_vec()), hosts).unwrap();
         let filled = |url: &str, body: &str| {
             let payload = Value::plist([
                 ("action", Value::keyword("post")),
@@ -248,16 +248,16 @@ mod tests {
             ]);
             let Ok(Action::Http(request)) = Action::from_payload(&payload) else { panic!("{url}") };
             let filled = RequestSecrets { store: &store, request: &request }.filled()?;
-            assert_eq!(filled.headers[0].1.as_str(), "12:ab");
+            assert_eq!(filled.headers[0].1.as_str(), "1234:abcd");
             Ok::<_, String>(format!("{} {}", *filled.url, filled.body.unwrap().as_str()))
         };
         assert_eq!(
             filled("https://api.example.org/bot{secret:bot}/x", "a {secret:bot} b").unwrap(),
-            "https://api.example.org/bot12:ab/x a 12:ab b"
+            "https://api.example.org/bot1234:abcd/x a 1234:abcd b"
         );
         for url in ["https://example.org/{secret:bot}", "https://api.example.org/{secret:other}"] {
             let reason = filled(url, "").unwrap_err();
-            assert!(!reason.contains("12:ab"), "{reason}");
+            assert!(!reason.contains("1234:abcd"), "{reason}");
         }
         assert!(
             filled("https://api.example.org/{secret:bot", "").unwrap_err().contains("does not end")

@@ -317,6 +317,10 @@ impl Suite {
             };
             if event.kind == StreamEventKind::Say {
                 let said = body(&event);
+                // Each no is answered, too: only the answer of the prompt ends the turn.
+                if said.get("id").and_then(Value::as_i64) != i64::try_from(id).ok() {
+                    continue;
+                }
                 let payload = said.get("payload").expect("a payload");
                 if !payload.get("status").is_some_and(|status| status.is_keyword("partial")) {
                     return asked.len();

@@ -6,7 +6,7 @@ use std::time::Duration;
 use bridle_record::{RecordFilter, RecordNumber, RecordReader};
 use bridle_sexp::Value;
 
-use super::rig::{Rig, Shell};
+use super::rig::{self, Rig, Shell};
 use crate::engine::StreamEventKind;
 
 /// A thinker that calls tools.
@@ -107,6 +107,29 @@ async fn told(shell: &Shell, text: &str) -> String {
     shell.body(StreamEventKind::Say).await.to_string()
 }
 
+/// Answers a question of the session `work`.
+fn answer(shell: &Shell, asked: &Value, verdict: &str) {
+    let effect = asked.get("effect").and_then(Value::as_i64).expect("an effect");
+    let text = format!("(:type :RESPONSE :id \"work-{effect}\" :payload (:verdict :{verdict}))");
+    rig::respond(shell, &text).expect("taken");
+}
+
+/// The answer to a prompt of the session `work`; questions on the way get a no.
+async fn told_with_noes(shell: &Shell, text: &str) -> String {
+    shell.prompt(2, text);
+    loop {
+        let event = shell.event().await;
+        let told = rig::body(&event);
+        match event.kind {
+            StreamEventKind::Ask => answer(shell, &told, "deny"),
+            StreamEventKind::Say if told.get("id") == Some(&Value::int(2)) => {
+                return told.to_string();
+            }
+            _ => {}
+        }
+    }
+}
+
 const ALLOWED: [(&str, &str); 1] = [("garden", "log/log system/forget")];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -154,9 +177,7 @@ async fn a_thinker_calls_a_tool_of_a_skill_and_its_requests_are_judged() {
     // What the tool asks for is a proposal like others: this one needs a yes.
     let asked = shell.body(StreamEventKind::Ask).await;
     assert!(asked.get("payload").is_some_and(|it| it.to_string().contains("forget")), "{asked}");
-    let id = asked.get("id").expect("an id").clone();
-    super::rig::respond(&shell, &format!("(:type :RESPONSE :id {id} :payload (:status :denied))"))
-        .expect("taken");
+    answer(&shell, &asked, "deny");
     loop {
         let said = shell.body(StreamEventKind::Say).await.to_string();
         if said.contains("done") {
@@ -181,19 +202,15 @@ async fn an_actuator_of_a_skill_is_offered_asked_for_and_taken_away() {
     let shell = garden.rig.join("work", |_| {}).await;
     shell.prompt(1, "water roses");
     let asked = shell.body(StreamEventKind::Ask).await;
-    let id = asked.get("id").expect("an id").clone();
-    super::rig::respond(
-        &shell,
-        &format!("(:type :RESPONSE :id {id} :payload (:status :approved))"),
-    )
-    .expect("taken");
+    answer(&shell, &asked, "allow");
     while !shell.body(StreamEventKind::Say).await.to_string().contains("done") {}
     let acted = garden.records("acted");
     assert_eq!(acted[0].get("result"), Some(&Value::str("watered roses in work")));
     std::fs::remove_file(garden.folder.path().join("skills/garden.org")).expect("ours");
-    while !told(&shell, "water roses").await.contains("no target `hose`") {
+    while !told_with_noes(&shell, "water roses").await.contains("no target `hose`") {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
+    assert_eq!(garden.records("acted").len(), 1, "a yes is for one act");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

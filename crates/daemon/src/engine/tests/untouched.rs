@@ -86,7 +86,7 @@ fn payload(action: &str, file: &Path) -> String {
          :session \"nobody\" :name {file} :every 60000 :payload (:sensor :user-prompt :text \"x\") \
          {place} :title \"x\" :state \"TODO\" :priority \"A\" :tags (\"x\") :key \"K\" :value \"v\" \
          :plan :deadline :stamp \"<2026-11-15 Sun>\" :at \"[2026-11-15 Sun 12:00]\" \
-         :to (:outline (\"No session runs away\")) :record 1 :turn 1)"
+         :to (:outline (\"No session runs away\")) :record 1 :turn 1 :prefix \"x\")"
     )
 }
 
