@@ -75,8 +75,13 @@ pub enum PolicyFileError {
 /// # Errors
 /// [`PolicyFileError`] says why it is not used; nothing waits for whoever would write to a pipe.
 pub fn read(path: &Path) -> Result<String, PolicyFileError> {
+    read_after(path, &mut settle)
+}
+
+/// The same with another wait before each try.
+fn read_after(path: &Path, wait: &mut dyn FnMut(&Metadata)) -> Result<String, PolicyFileError> {
     for _ in 0..TRIES {
-        if let Some(text) = try_read(path)? {
+        if let Some(text) = try_read(path, wait)? {
             return Ok(text);
         }
     }
@@ -84,7 +89,10 @@ pub fn read(path: &Path) -> Result<String, PolicyFileError> {
 }
 
 /// Reads it once; nothing if it changed meanwhile.
-fn try_read(path: &Path) -> Result<Option<String>, PolicyFileError> {
+fn try_read(
+    path: &Path,
+    wait: &mut dyn FnMut(&Metadata),
+) -> Result<Option<String>, PolicyFileError> {
     let flags = i32::try_from((OFlags::NONBLOCK | OFlags::NOCTTY).bits()).unwrap_or_default();
     let opened = OpenOptions::new().read(true).custom_flags(flags).open(path);
     let file = opened.map_err(|error| match error.kind() {
@@ -94,7 +102,7 @@ fn try_read(path: &Path) -> Result<Option<String>, PolicyFileError> {
     })?;
     let before = file.metadata()?;
     check(&before)?;
-    settle(&before);
+    wait(&before);
     let mut bytes = Vec::new();
     (&file).take(MAX_FILE + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > MAX_FILE {

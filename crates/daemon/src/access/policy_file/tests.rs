@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use tempfile::TempDir;
 
-use super::{MAX_FILE, PolicyFileError, read, replace};
+use super::{MAX_FILE, PolicyFileError, TRIES, read, read_after, replace};
 
 const OLD: &str = "* Old\n";
 const NEW: &str = "* New\n";
@@ -103,22 +103,25 @@ fn half_of_a_file_is_not_read() {
 
 #[test]
 fn a_file_that_never_rests_is_refused() {
-    let (_folder, file) = folder();
-    let done = std::sync::atomic::AtomicBool::new(false);
-    let got = std::thread::scope(|scope| {
-        let writes = scope.spawn(|| {
-            let mut number = 0_u64;
-            while !done.load(std::sync::atomic::Ordering::Relaxed) {
+    // Writes until it is written so often; each text is longer than the one before.
+    let read_while_written = |most: usize| {
+        let (_folder, file) = folder();
+        let mut number = 0;
+        let got = read_after(&file, &mut |_| {
+            if number < most {
                 number += 1;
-                fs::write(&file, format!("* {number}\n").repeat(100)).unwrap();
+                fs::write(&file, OLD.repeat(number + 1)).unwrap();
             }
         });
-        let got = read(&file);
-        done.store(true, std::sync::atomic::Ordering::Relaxed);
-        writes.join().unwrap();
-        got
-    });
+        (got, number)
+    };
+    let (got, number) = read_while_written(usize::MAX);
     assert!(matches!(got, Err(PolicyFileError::Changing)), "{got:?}");
+    assert_eq!(number, TRIES);
+    for most in 0..TRIES {
+        let (got, _) = read_while_written(most);
+        assert!(got.is_ok_and(|got| got == OLD.repeat(most + 1)), "rests after {most}");
+    }
 }
 
 /// The names that a folder has.
