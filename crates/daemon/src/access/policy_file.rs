@@ -78,7 +78,7 @@ pub fn read(path: &Path) -> Result<String, PolicyFileError> {
     read_after(path, &mut settle)
 }
 
-/// The same with another wait before each try.
+/// Reads a policy file, calling `wait` before each try.
 fn read_after(path: &Path, wait: &mut dyn FnMut(&Metadata)) -> Result<String, PolicyFileError> {
     for _ in 0..TRIES {
         if let Some(text) = try_read(path, wait)? {
