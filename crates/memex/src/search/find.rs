@@ -41,7 +41,7 @@ pub(super) struct QueryPart {
 type FoundPage = (Vec<QueryHit>, Option<QueryCursor>, Option<usize>);
 
 impl QueryPart {
-    fn new<const N: usize>(sql: impl Into<String>, values: [Value; N]) -> QueryPart {
+    pub(super) fn new<const N: usize>(sql: impl Into<String>, values: [Value; N]) -> QueryPart {
         QueryPart { sql: sql.into(), values: values.into() }
     }
 }

@@ -8,7 +8,8 @@ use tempfile::TempDir;
 use super::{MAX_CANDIDATES_PER_PAGE, MAX_RANKED_OBJECTS};
 use crate::{
     DateSpan, FocusRequest, MemexCatalog, MemexFolder, MemexIndex, MemexQuery, ObjectKind,
-    ObjectReach, OutlineRequest, PrivateAccess, QueryCursor, ReadRules, SearchText, WallMinute,
+    ObjectReach, OutlineRequest, PrivateAccess, QueryCursor, QueryMode, ReadRules, SearchText,
+    WallMinute,
 };
 
 struct Rig {
@@ -416,4 +417,27 @@ fn the_focus_is_in_full_and_the_rest_fits_the_budget() {
             .focus(&FocusRequest { at: "none".into(), budget: 0 }, PrivateAccess::Owner)
             .is_err()
     );
+}
+
+#[test]
+fn a_question_is_answered_by_notes_and_not_by_what_was_written_for_the_agent() {
+    let rig = rig(&[
+        ("garden.org", "* Roses\nThe roses are watered on Monday.\n"),
+        ("skills/garden.org", "* Program\nroses watered\n"),
+        ("skillset.org", "* Skillset\nroses\n"),
+        ("models.org", "* Model\nroses watered\n"),
+        ("agent.org", "* Instructions\nroses watered\n"),
+    ]);
+    let question = MemexQuery {
+        text: Some("when are the roses watered?".into()),
+        mode: QueryMode::Question { now: None },
+        ..MemexQuery::default()
+    };
+    let titles = rig.titles(&question, PrivateAccess::Owner);
+    assert_eq!(titles.iter().filter(|title| *title == "Roses" || *title == "Skillset").count(), 2);
+    for title in ["Program", "Model", "Instructions"] {
+        assert!(!titles.iter().any(|found| found == title), "{titles:?}");
+    }
+    let skills = MemexQuery { under: Some("skills".into()), ..question };
+    assert_eq!(rig.titles(&skills, PrivateAccess::Owner), ["Program"]);
 }

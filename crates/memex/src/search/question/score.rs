@@ -24,6 +24,11 @@ const MAX_FREQUENT_SEEDS: usize = 64;
 /// Shares of a word that stands in an object so many places away, below the same heading.
 const NEAR_SHARES: [f64; 3] = [0.6, 0.3, 0.15];
 
+/// Keeps out what the user wrote for the agent and not as notes: providers, instructions and skills. A question below a
+/// folder or a file that it names looks there, too.
+const NOTES_ALONE: &str =
+    "NOT (f.path >= 'skills/' AND f.path < 'skills0' OR f.path IN ('models.org', 'agent.org'))";
+
 /// Share of a word that stands in the heading above, and how many of these are looked at.
 const ABOVE_SHARE: f64 = 0.5;
 const MAX_ABOVE: usize = 3;
@@ -62,10 +67,14 @@ impl<'c> CandidateScores<'c> {
         query: &'c MemexQuery,
         access: PrivateAccess,
     ) -> Result<CandidateScores<'c>, StoreError> {
+        let mut conditions = catalog.conditions(query, access)?;
+        if query.under.is_none() {
+            conditions.push(QueryPart::new(NOTES_ALONE, []));
+        }
         Ok(CandidateScores {
             catalog,
             query,
-            conditions: catalog.conditions(query, access)?,
+            conditions,
             seeds: Vec::new(),
             places: HashMap::new(),
             ids: HashMap::new(),
