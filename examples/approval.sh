@@ -14,7 +14,7 @@ export HOME="$home" BRIDLE_ADDR="unix:$home/b.sock"
 unset XDG_CONFIG_HOME XDG_STATE_HOME XDG_RUNTIME_DIR
 
 up() {
-    "$bridle" up --tcp off --unix "$home/b.sock" --log error \
+    "$bridle" up --tcp off --http off --unix "$home/b.sock" --log error \
         --thinker "script:$here/deploy.script" >/dev/null &
     daemon=$!
     "$bridle" health --wait 20 >/dev/null
