@@ -1,6 +1,6 @@
 //! A connection's hold on a session: what it sends in, what it takes out.
 //!
-//! Made by [`Hub::attach`]; dropping it detaches. Everything that it may be owed lives in its
+//! Made when a shell attaches; dropping it detaches. Everything that it may be owed lives in its
 //! `ShellFeed`, under the session's lock.
 
 use crate::engine::shells::join::read_page;
