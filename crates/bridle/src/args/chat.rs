@@ -20,8 +20,8 @@ pub(super) const RELAY_HELP: &str = "`bridle chat ssh://HOST` runs this there. I
 
 #[derive(Debug, Args)]
 pub(crate) struct ChatArgs {
-    /// Session to open, or ssh://[USER@]HOST[:PORT][/SESSION] for a daemon elsewhere [default: the
-    /// session that was used last in this folder]
+    /// Session to open, or `ssh://USER@HOST:PORT/SESSION` for a daemon elsewhere, of which only the
+    /// host is needed [default: the session that was used last in this folder]
     #[arg(value_name = "SESSION")]
     pub(crate) place: Option<String>,
     /// Session to open
