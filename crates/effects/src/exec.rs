@@ -1,7 +1,7 @@
 //! `:exec`: programs and scripts, in the jail, on the stage of the turn.
 //!
-//! Looked at before they are judged ([`prepare`]): which programs, in which project, what their names
-//! do not say. Carried out by [`run`]. `:shell` is another name for it.
+//! Looked at before they are judged (`prepare`): which programs, in which project, what their names
+//! do not say. Carried out by `run`. `:shell` is another name for it.
 
 mod interactive;
 mod output;

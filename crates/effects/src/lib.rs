@@ -11,7 +11,7 @@
 //! - `key_files`: files that look like keys
 //! - `payload`: proposals with facts put in
 //! - [`exec`]: `:exec`, which runs programs
-//! - [`file`]: `:file`, which reads and changes files
+//! - [`mod@file`]: `:file`, which reads and changes files
 //! - [`stage`]: `:stage`, which commits, drops and takes back
 
 mod error;

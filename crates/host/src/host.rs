@@ -241,7 +241,7 @@ impl Host {
         actuator.map_or(CrashOutcome::Unknown, |actuator| actuator.crash_outcome(order, record))
     }
 
-    /// Carries out an order for one of [`Host::actuators`].
+    /// Carries out an order for one of the actuators of the host.
     pub async fn act(&self, order: &Order, io: &ActIo) -> Outcome {
         self.registry.act(order, io).await
     }

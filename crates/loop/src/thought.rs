@@ -1,6 +1,6 @@
 //! Thoughts: what a thinker says in one round of a turn, and what became of it.
 //!
-//! A thinker answers a prompt with a [`Draft`](crate::Draft): text, calls, and what they cost. The round
+//! A thinker answers a prompt with a [`Draft`]: text, calls, and what they cost. The round
 //! keeps it together with the deed or the rejection of each call, because the next prompt needs all of it:
 //! vendors want every call answered by its id, and their own state back as it was.
 
