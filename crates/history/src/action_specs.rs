@@ -6,8 +6,8 @@
 use bridle_loop::{ActuatorSpec, CatalogBody, RecordKind, TextDigest};
 use bridle_record::{RecordFilter, RecordNumber, StoreError};
 
+use crate::record_body::parse;
 use crate::record_source::{RecordSource, of_kinds};
-use crate::session_fold::parse;
 
 /// Records read at once while descriptions are looked for.
 const CATALOG_PAGE_RECORDS: usize = 64;

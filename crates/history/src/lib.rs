@@ -17,6 +17,7 @@
 //! - [`rehearse`]: what other policies would have said
 //! - [`upkeep`]: how large the record is; sessions to forget
 //! - [`action_specs`]: descriptions of actions, by the hash that a session names
+//! - [`policy_load`]: policies, loaded on a stack of their own
 //! - [`session_fold`], [`policy_sets`]: a State from the events of a session, and the policies that they name
 //! - [`record_source`]: the record as all of these read it
 
@@ -28,6 +29,7 @@ pub mod ledger;
 pub mod list;
 pub mod mirror;
 pub mod org;
+pub mod policy_load;
 pub mod policy_sets;
 mod proposed;
 mod record_body;

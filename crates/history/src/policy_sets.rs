@@ -2,13 +2,13 @@
 //!
 //! An event names the policies that its session is judged by from then on; whoever folds events needs them.
 
-use bridle_host::policy_load;
 use bridle_loop::{GuardPolicies, PolicyBody, PolicyHash, RecordKind};
 use bridle_record::{RecordFilter, RecordNumber, StoreError};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use crate::policy_load;
+use crate::record_body::parse;
 use crate::record_source::{RecordSource, of_kinds};
-use crate::session_fold::parse;
 
 /// Sets of the past that are kept in memory. Sessions get the present one with their next event.
 const MAX_CACHED_SETS: usize = 16;

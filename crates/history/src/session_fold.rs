@@ -8,9 +8,9 @@
 use bridle_loop::RecordKind;
 use bridle_loop::{Effects, Event, SessionId, SessionState, UnixMillis, step};
 use bridle_record::{LoadedSessionRows, Record, StoreError};
-use bridle_sexp::Value;
 
 use crate::policy_sets::PolicySetCache;
+pub use crate::record_body::parse;
 use crate::record_source::{RecordSource, kind_of};
 
 /// The State after all events of a session.
@@ -83,12 +83,6 @@ pub fn apply(
     let event = Event::from_value(kind, &value).map_err(|_| fault())?;
     past.feed(state, UnixMillis(record.at), event)?;
     Ok(())
-}
-
-/// Reads the body of a record.
-pub fn parse(text: &str) -> Option<Value> {
-    let tree = bridle_loop::reader().read_one(text).ok()?;
-    Some(tree.root().to_value())
 }
 
 fn damaged(what: &str, number: u64) -> StoreError {

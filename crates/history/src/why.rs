@@ -7,7 +7,6 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use bridle_host::policy_load::load_recorded;
 use bridle_loop::{
     AnsweredBody, CheckResult, DEFAULT_POLICY, DecidedBody, GuardPolicies, IntentBody, OutcomeBody,
     PolicyBody, PolicyHash, PolicySourceBody, RecordKind,
@@ -15,6 +14,7 @@ use bridle_loop::{
 use bridle_record::{Record, RecordFilter, RecordNumber};
 use bridle_sexp::Value;
 
+use super::policy_load::load_recorded;
 use super::record_source::{kind_of, of_kinds};
 use super::{HistoryError, PAGE_RECORDS, RecordHistory, record_body};
 

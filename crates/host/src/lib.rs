@@ -16,7 +16,6 @@
 //! - `io`: handles of thoughts and acts under way
 //! - `cancel`: the flag that ends them
 //! - `blocking`: threads for what blocks
-//! - [`policy_load`]: policies, loaded on a stack of their own
 //! - `error`: reasons why there is no host
 
 mod host;
@@ -37,7 +36,6 @@ mod blocking;
 mod cancel;
 mod error;
 mod io;
-pub mod policy_load;
 pub mod provenance;
 
 pub use actuator::{

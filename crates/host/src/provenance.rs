@@ -208,15 +208,15 @@ fn has_whole(text: &str, value: &str, is_end: impl Fn(&str, usize) -> bool + Cop
         let is_begin = before.is_none_or(|character| {
             // What stands before decides as what stands behind does, seen alone.
             let mut single = [0; 4];
-            is_end(character.encode_utf8(&mut single), BEFORE)
+            is_end(character.encode_utf8(&mut single), SIDE_BEFORE)
         });
-        is_begin && is_end(&text[at + value.len()..], BEHIND)
+        is_begin && is_end(&text[at + value.len()..], SIDE_BEHIND)
     })
 }
 
 /// Sides of a value.
-const BEFORE: usize = 0;
-const BEHIND: usize = 1;
+const SIDE_BEFORE: usize = 0;
+const SIDE_BEHIND: usize = 1;
 
 /// Whether a sentence ends here: a mark with nothing of a word behind it.
 fn ends_sentence(rest: &str) -> bool {
@@ -230,20 +230,20 @@ fn is_host_end(rest: &str, side: usize) -> bool {
     if next.is_alphanumeric() || "-_@".contains(next) {
         return false;
     }
-    next != '.' || (side == BEHIND && ends_sentence(rest))
+    next != '.' || (side == SIDE_BEHIND && ends_sentence(rest))
 }
 
 fn is_word_end(rest: &str, side: usize) -> bool {
     let Some(next) = rest.chars().next() else { return true };
     if next.is_alphanumeric() || "-_@/.+%".contains(next) {
-        return side == BEHIND && ends_sentence(rest);
+        return side == SIDE_BEHIND && ends_sentence(rest);
     }
     true
 }
 
 fn is_address_end(rest: &str, side: usize) -> bool {
     let Some(next) = rest.chars().next() else { return true };
-    if side == BEHIND && ends_sentence(rest) {
+    if side == SIDE_BEHIND && ends_sentence(rest) {
         return true;
     }
     next.is_whitespace() || "\"'`<>()[]{}|,;".contains(next)
@@ -251,11 +251,11 @@ fn is_address_end(rest: &str, side: usize) -> bool {
 
 fn is_path_end(rest: &str, side: usize) -> bool {
     let Some(next) = rest.chars().next() else { return true };
-    if side == BEHIND && next == '/' {
+    if side == SIDE_BEHIND && next == '/' {
         // A slash at the end is no other path.
         return rest[1..].chars().next().is_none_or(is_gap);
     }
-    if side == BEHIND && ends_sentence(rest) {
+    if side == SIDE_BEHIND && ends_sentence(rest) {
         return true;
     }
     is_gap(next)

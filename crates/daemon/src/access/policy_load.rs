@@ -1,6 +1,6 @@
 //! The quarantine of a policy file that ended its loader.
 //!
-//! Used by the guard and by the commands, around `bridle_host::policy_load`. A text is bounded before it is read, so no policy
+//! Used by the guard and by the commands, around `bridle_history::policy_load`. A text is bounded before it is read, so no policy
 //! should end the process; if one does all the same, the marker that was written before is still there at
 //! the next start, and the file is not loaded again.
 
@@ -9,7 +9,7 @@ use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
-pub use bridle_host::policy_load::{load, load_recorded, load_tried};
+pub use bridle_history::policy_load::{load, load_recorded, load_tried};
 use bridle_loop::PolicyHash;
 use rustix::fs::OFlags;
 

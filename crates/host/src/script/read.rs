@@ -120,8 +120,8 @@ impl FormProblem {
     /// Expected something, got what `node` is.
     fn expected(what: &str, node: Node<'_>) -> Self {
         /// Characters of the offending text that are shown.
-        const SHOWN: usize = 40;
-        let mut got: String = node.source().chars().take(SHOWN).collect();
+        const MAX_SHOWN_CHARS: usize = 40;
+        let mut got: String = node.source().chars().take(MAX_SHOWN_CHARS).collect();
         if got.len() < node.source().len() {
             got.push_str("..");
         }

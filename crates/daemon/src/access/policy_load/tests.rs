@@ -4,7 +4,7 @@ use std::process::Command;
 
 use bridle_loop::PolicyHash;
 
-use bridle_host::policy_load::on_loader_stack;
+use bridle_history::policy_load::on_loader_stack;
 
 use super::{LoadMarker, load};
 
