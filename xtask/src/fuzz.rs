@@ -7,6 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
+use bridle_sexp::byte_text;
 use serde_json::{Value, json};
 
 use crate::console::{ProgramRun, VerbConsole, files, has_program, root};
@@ -177,20 +178,10 @@ fn mode(vector: &Value) -> Vec<u8> {
 fn input(vector: &Value) -> Option<Vec<u8>> {
     let bytes = match (vector["in"].as_str(), vector["in_hex"].as_str()) {
         (Some(text), _) => text.as_bytes().to_vec(),
-        (None, Some(hex)) => unhex(hex)?,
+        (None, Some(hex)) => byte_text::unhex(hex)?,
         (None, None) => return None,
     };
     (bytes.len() <= MAX_INPUT_BYTES).then_some(bytes)
-}
-
-fn unhex(hex: &str) -> Option<Vec<u8>> {
-    let digits: Vec<u8> = hex
-        .chars()
-        .map(|c| c.to_digit(16).and_then(|d| u8::try_from(d).ok()))
-        .collect::<Option<_>>()?;
-    Some(
-        digits.chunks(2).map(|pair| pair.iter().fold(0, |byte, digit| byte << 4 | digit)).collect(),
-    )
 }
 
 fn artifacts(target: &str) -> Result<BTreeSet<PathBuf>> {
@@ -220,8 +211,7 @@ fn vector_line(bytes: &[u8], folder: &str) -> String {
     match std::str::from_utf8(bytes) {
         Ok(text) => vector["in"] = text.into(),
         Err(_) => {
-            let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-            vector["in_hex"] = hex.into();
+            vector["in_hex"] = byte_text::hex(bytes).into();
         }
     }
     vector.to_string()

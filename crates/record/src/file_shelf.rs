@@ -9,6 +9,7 @@
 use std::fmt;
 use std::path::Path;
 
+use bridle_sexp::byte_text::{hex, unhex_array};
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
 
 use crate::cipher::{self, Salt, SealLabel, SealPlace, SessionKey};
@@ -92,22 +93,13 @@ impl ShelfFileName {
     /// Reads a name; `None` if it does not have the form of one.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
-        let digits = text.as_bytes();
-        let is_hex = |byte: &u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(byte);
-        if digits.len() != 2 * NAME_BYTES || !digits.iter().all(is_hex) {
-            return None;
-        }
-        let mut name = [0; NAME_BYTES];
-        for (byte, pair) in name.iter_mut().zip(digits.chunks_exact(2)) {
-            *byte = u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()?;
-        }
-        Some(Self(name))
+        unhex_array(text).map(Self)
     }
 }
 
 impl fmt::Display for ShelfFileName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        f.write_str(&hex(&self.0))
     }
 }
 

@@ -3,6 +3,8 @@
 
 use std::fmt;
 
+use bridle_sexp::byte_text::hex;
+
 /// The number of a record: global, dense, from 1. `RecordNumber(0)` stands before the first one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RecordNumber(pub u64);
@@ -39,7 +41,7 @@ impl From<[u8; 32]> for RecordHash {
 
 impl fmt::Display for RecordHash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        f.write_str(&hex(&self.0))
     }
 }
 

@@ -14,6 +14,7 @@
 //! - `plist`: access by keyword
 //! - `print`, `canonical`: text from values and from the tape
 //! - [`json`]: the lossless mapping
+//! - [`byte_text`]: bytes as hex digits and base64, for every crate above
 //! - [`civil_date`]: the arithmetic of the calendar, for every crate above
 
 pub mod limits;
@@ -32,6 +33,7 @@ mod print;
 
 pub mod json;
 
+pub mod byte_text;
 pub mod civil_date;
 
 pub use canonical::canonical;

@@ -17,6 +17,8 @@ use std::io::{self, Read as _, Write};
 use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use bridle_sexp::byte_text::hex;
+
 use crate::openharness::http::{
     EngineTransport, EngineUrl, HttpOptions, HttpTransport, TransportError,
 };
@@ -107,7 +109,7 @@ fn chance() -> RandomSource {
 
 /// A name that nothing else has.
 pub fn new_id() -> String {
-    random().map(|byte| format!("{byte:02x}")).concat()
+    hex(&random())
 }
 
 fn random() -> [u8; 16] {

@@ -5,6 +5,7 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
+use bridle_sexp::byte_text::hex;
 use bridle_sexp::{Value, read_one};
 use bridle_skill::{Capability, CapabilitySet, MAX_SKILL_BYTES, SkillId};
 use thiserror::Error;
@@ -166,8 +167,8 @@ impl SkillStorage {
 
     /// The name of a principal may have any character, so it is written in hexadecimal digits.
     fn saved_file(&self, skill: &SkillId, principal: &str) -> PathBuf {
-        let name: String =
-            principal.bytes().take(MAX_NAME_BYTES).map(|b| format!("{b:02x}")).collect();
+        let named = principal.as_bytes();
+        let name = hex(&named[..named.len().min(MAX_NAME_BYTES)]);
         self.folder.join("saved").join(skill.as_str()).join(name)
     }
 }

@@ -158,11 +158,11 @@ fn without(plist: &Value, key: &str) -> Value {
 /// A value for people, cut where it is long.
 pub(crate) fn shown(value: &Value) -> String {
     let text = value.to_string();
-    match text.char_indices().nth(SHOWN) {
+    match text.char_indices().nth(MAX_SHOWN_CHARS) {
         Some((at, _)) => format!("{}...", &text[..at]),
         None => text,
     }
 }
 
 /// Characters of a value that a message shows.
-const SHOWN: usize = 200;
+const MAX_SHOWN_CHARS: usize = 200;

@@ -95,12 +95,13 @@ impl SkillFault {
 
 fn place(file: &str, text: &str, line: usize, column: usize) -> FaultPlace {
     let form = text.lines().nth(line.saturating_sub(1)).unwrap_or_default();
-    let form: String = form.trim().chars().filter(|c| !c.is_control()).take(SHOWN).collect();
+    let form: String =
+        form.trim().chars().filter(|c| !c.is_control()).take(MAX_SHOWN_CHARS).collect();
     FaultPlace { file: file.to_owned(), line, column, form }
 }
 
 /// Characters of a line that a fault shows.
-const SHOWN: usize = 120;
+const MAX_SHOWN_CHARS: usize = 120;
 
 impl fmt::Display for SkillFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -1,6 +1,7 @@
 //! The Org file of a skill: its properties, its program with the line numbers of the file, its tests.
 
 use bridle_org::{Document, Property, SourceBlock, Span};
+use bridle_sexp::byte_text::hex;
 use sha2::{Digest as _, Sha256};
 
 use crate::fault::{SkillFault, SkillFaultKind};
@@ -76,7 +77,7 @@ impl SkillSource {
             },
             file: file.to_owned(),
             text: text.to_owned(),
-            hash: digest.iter().map(|byte| format!("{byte:02x}")).collect(),
+            hash: hex(&digest),
             program,
         })
     }

@@ -3,6 +3,7 @@
 use std::fs;
 
 use anyhow::{Context, Result, ensure};
+use bridle_sexp::byte_text::base64;
 use serde_json::{Value, json};
 
 use super::answers::ReadAnswer;
@@ -68,31 +69,4 @@ fn same(answer: &ReadAnswer, theirs: &Value) -> Result<()> {
         answer.name
     );
     Ok(())
-}
-
-/// Base64 with padding, for a file that a script reads.
-fn base64(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut text = String::new();
-    for chunk in bytes.chunks(3) {
-        let number = chunk.iter().fold(0_u32, |number, byte| number << 8 | u32::from(*byte));
-        let number = number << (8 * (3 - chunk.len()));
-        for place in 0..4 {
-            let digit = (number >> (18 - 6 * place)) & 63;
-            let is_padding = place > chunk.len();
-            text.push(if is_padding { '=' } else { char::from(DIGITS[digit as usize]) });
-        }
-    }
-    text
-}
-
-#[cfg(test)]
-mod tests {
-    use super::base64;
-
-    #[test]
-    fn base64_has_its_padding() {
-        let texts = ["", "f", "fo", "foo", "foob"].map(|text| base64(text.as_bytes()));
-        assert_eq!(texts, ["", "Zg==", "Zm8=", "Zm9v", "Zm9vYg=="]);
-    }
 }

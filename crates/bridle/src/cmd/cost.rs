@@ -3,6 +3,7 @@
 use bridle_history::cost::{CostGrouping, CostRow, CostSelection};
 use bridle_loop::UnixMillis;
 use bridle_models::MicroDollars;
+use bridle_sexp::civil_date::days_from_civil;
 use bridle_shell::screen::{OutputScreen, TableColumn, TextTable};
 
 use super::output::print;
@@ -49,22 +50,13 @@ fn start_of(text: &str) -> Result<UnixMillis, CommandFailure> {
     let (year, month, day) = (next()?, next()?, next()?);
     let is_day =
         (1970..=9999).contains(&year) && (1..=12).contains(&month) && (1..=31).contains(&day);
-    let days = days_since_1970(year, month, day);
+    let days = days_from_civil(year, month, day);
     // A day that a month does not have would be one of the next.
     let written = bridle_wire::time::rfc3339(days * DAY_MS);
     match is_day && written.starts_with(&format!("{year:04}-{month:02}-{day:02}T")) {
         true => Ok(UnixMillis(days * DAY_MS)),
         false => Err(refused()),
     }
-}
-
-/// Days of the Gregorian calendar since 1970, counted in years that begin in March.
-fn days_since_1970(year: i64, month: i64, day: i64) -> i64 {
-    let year = if month <= 2 { year - 1 } else { year };
-    let era = year.div_euclid(400);
-    let of_era = year - era * 400;
-    let of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
 }
 
 /// Cost in words: at least so much where something is not known.

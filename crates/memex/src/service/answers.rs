@@ -10,6 +10,7 @@ use crate::{
 };
 use bridle_record::StoreError;
 use bridle_sexp::Value;
+use bridle_sexp::byte_text::hex;
 
 use super::questions::{HitDetails, MemexQuestion, SnippetChoice};
 use super::refusal::{MemexRefusal, UNREADABLE};
@@ -538,8 +539,4 @@ fn number(number: u64) -> Value {
 
 fn size(size: usize) -> Value {
     Value::int(i64::try_from(size).unwrap_or(i64::MAX))
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -5,7 +5,7 @@
 //! a word each byte has its answer in its highest bit, and the first byte is the lowest.
 
 /// Bytes of one word.
-const LANES: usize = 8;
+const WORD_BYTES: usize = 8;
 
 /// The lowest bit of every byte.
 const ONES: u64 = 0x0101_0101_0101_0101;
@@ -30,7 +30,8 @@ pub(crate) fn digits(bytes: &[u8], from: usize) -> usize {
 /// sixteen are there.
 #[inline(always)]
 pub(crate) fn quote_or_backslash(bytes: &[u8], from: usize) -> Option<usize> {
-    let (words, _) = bytes.get(from..)?.first_chunk::<{ 2 * LANES }>()?.as_chunks::<LANES>();
+    let (words, _) =
+        bytes.get(from..)?.first_chunk::<{ 2 * WORD_BYTES }>()?.as_chunks::<WORD_BYTES>();
     let mut at = from;
     for word in words {
         let word = u64::from_le_bytes(*word);
@@ -39,7 +40,7 @@ pub(crate) fn quote_or_backslash(bytes: &[u8], from: usize) -> Option<usize> {
         if found != 0 {
             return Some(at + first(found));
         }
-        at += LANES;
+        at += WORD_BYTES;
     }
     None
 }
@@ -47,20 +48,21 @@ pub(crate) fn quote_or_backslash(bytes: &[u8], from: usize) -> Option<usize> {
 #[inline(always)]
 fn run(bytes: &[u8], from: usize, stops: impl Fn(u64) -> u64) -> usize {
     // Nearly every token is shorter than two words, and nearly every text longer.
-    let Some((near, _)) = bytes.get(from..).and_then(<[u8]>::split_first_chunk::<{ 2 * LANES }>)
+    let Some((near, _)) =
+        bytes.get(from..).and_then(<[u8]>::split_first_chunk::<{ 2 * WORD_BYTES }>)
     else {
         return run_on(bytes, from, stops);
     };
-    let (words, _) = near.as_chunks::<LANES>();
+    let (words, _) = near.as_chunks::<WORD_BYTES>();
     let found = stops(u64::from_le_bytes(words[0]));
     if found != 0 {
         return from + first(found);
     }
     let found = stops(u64::from_le_bytes(words[1]));
     if found != 0 {
-        return from + LANES + first(found);
+        return from + WORD_BYTES + first(found);
     }
-    run_on(bytes, from + 2 * LANES, stops)
+    run_on(bytes, from + 2 * WORD_BYTES, stops)
 }
 
 /// Finds the next stop for long runs and at the end of the text.
@@ -72,7 +74,7 @@ fn run_on(bytes: &[u8], from: usize, stops: impl Fn(u64) -> u64) -> usize {
         if found != 0 {
             return at + first(found);
         }
-        at += LANES;
+        at += WORD_BYTES;
     }
     while bytes.get(at).is_some_and(|&byte| stops(u64::from(byte)) & 0x80 == 0) {
         at += 1;

@@ -20,7 +20,7 @@ const BYTES_PER_VALUE: usize = 8;
 const RESERVED_VALUES: usize = 1 << 16;
 
 /// The most that a full tape grows at once, as a factor: how far its first part may mislead.
-const GROWTH: usize = 16;
+const GROWTH_FACTOR: usize = 16;
 
 /// State of the innermost open list: the element that it waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -198,7 +198,7 @@ impl<'s> Scan<'s> {
     fn grow(&mut self, at: usize) {
         let values = self.entries.len();
         let all = self.bytes.len() / (at / values.max(1)).max(1);
-        let wanted = (all + all / 8).clamp(values + values / 2, values * GROWTH);
+        let wanted = (all + all / 8).clamp(values + values / 2, values * GROWTH_FACTOR);
         self.entries.reserve_exact(wanted - values);
     }
 
