@@ -2,9 +2,13 @@
 //! the table [`RULES`]; `docs/architecture.md` says why they are so. A crate without a row fails, so a
 //! new crate states its rule on its first day. Dependencies of tests alone are judged by their own
 //! column; what a crate pulls in through others counts as much as what it names. `layers/modules` does the same for
-//! the top modules of the daemon.
+//! the top modules of the daemon, `layers/cycles` looks for cycles among modules, `layers/type_size` counts the
+//! fields and methods of the daemon's types.
 
+mod cycles;
 mod modules;
+mod source_paths;
+mod type_size;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,7 +20,9 @@ use crate::console::{ProgramRun, VerbConsole};
 pub(crate) const HELP: &str = "\
 usage: cargo xtask layers
 
-Checks the dependencies of every workspace crate, and of the daemon's modules, against the tables in xtask/src/layers.rs.";
+Checks the dependencies of every workspace crate, and of the daemon's modules, against the tables in
+xtask/src/layers.rs and xtask/src/layers; finds cycles among modules, types of the daemon that have grown too
+large, and commands without a daemon that name its runtime.";
 
 /// Dependencies that one crate may have.
 struct LayerRule {
@@ -166,11 +172,19 @@ const RULES: &[LayerRule] = &[
         outside: OutsideRule::Without(&["axum", "clap", "toml", "anyhow"]),
     },
     LayerRule {
-        // Reads the record while a daemon may write it; nothing in it waits. Tokio comes with the host.
+        // Reads the record while a daemon may write it; nothing in it waits.
         name: "bridle-history",
-        rooms: &["bridle-host", "bridle-loop", "bridle-record", "bridle-sexp", "bridle-wire"],
+        rooms: &["bridle-loop", "bridle-record", "bridle-sexp", "bridle-wire"],
         test_rooms: &[],
-        outside: OutsideRule::Without(&["axum", "clap", "toml", "anyhow"]),
+        outside: OutsideRule::Without(&[
+            "tokio",
+            "tokio-util",
+            "mio",
+            "axum",
+            "clap",
+            "toml",
+            "anyhow",
+        ]),
     },
     LayerRule {
         name: "bridle-daemon",
@@ -289,14 +303,20 @@ pub(crate) fn run(arguments: &[String], console: &VerbConsole) -> Result<()> {
     let mut violations = check(&graph);
     let (module_edges, forbidden) = modules::check_daemon(crate::console::root())?;
     violations.extend(forbidden);
+    let (folders, found) = cycles::check_crates()?;
+    violations.extend(found);
+    let (types, found) = type_size::check_daemon()?;
+    violations.extend(found);
+    violations.extend(modules::check_commands(crate::console::root())?);
     if violations.is_empty() {
         console.say(format!(
-            "layers: {} crates and {module_edges} module edges of the daemon, all allowed",
+            "layers: {} crates and {module_edges} module edges of the daemon, all allowed; no unknown cycle in \
+             {folders} folders; {types} types of the daemon",
             graph.members.len()
         ));
         return Ok(());
     }
-    bail!("{} forbidden edges\n  {}", violations.len(), violations.join("\n  "))
+    bail!("layers: {} findings\n  {}", violations.len(), violations.join("\n  "))
 }
 
 /// Dependencies of the workspace, by package id.

@@ -4,7 +4,7 @@
 
 pub(crate) mod limits;
 mod links;
-mod mask;
+pub(crate) mod mask;
 mod names;
 mod rust;
 mod text;
@@ -21,8 +21,8 @@ usage: cargo xtask tidy
 
 Rust files:   a `//!` header; at most 600 lines a file and 60 a function, unless the header says why
               after the word `long:`; no ignored tests, unfinished or debugging macros, unsafe blocks;
-              type names unique in their crate; modules not called core, util, common or misc; item
-              docs that begin with a noun or a verb.
+              type names unique in their crate; modules not called core, util, common or misc; constants
+              that measure something with their subject; item docs that begin with a noun or a verb.
 Text files:   no trailing blanks, no tabs, a newline at the end, no path of somebody's machine,
               every TODO with an owner: TODO(name).
 Markdown:     every relative link leads somewhere, every limit that is named exists;

@@ -15,13 +15,12 @@ const DAEMON_SOURCE: &str = "crates/daemon/src";
 /// Each module with those that it may use; both in the order from the bottom up.
 pub(super) const MODULE_RULES: &[(&str, &[&str])] = &[
     ("numbered_names", &[]),
-    ("byte_text", &[]),
     ("log_line", &[]),
     ("bounded_queue", &[]),
     ("byte_budget", &[]),
     ("metrics", &[]),
     ("state_folder", &[]),
-    ("access", &["byte_text", "numbered_names", "state_folder"]),
+    ("access", &["numbered_names", "state_folder"]),
     ("fetch", &["access"]),
     ("error", &["access"]),
     ("config", &["access", "error", "fetch"]),
@@ -77,7 +76,6 @@ pub(super) const MODULE_RULES: &[(&str, &[&str])] = &[
             "access",
             "bounded_queue",
             "byte_budget",
-            "byte_text",
             "config",
             "connection_slots",
             "engine",
@@ -138,6 +136,43 @@ pub(super) fn check_daemon(root: &Path) -> Result<(usize, Vec<String>)> {
     let mut violations = judge(&edges, MODULE_RULES);
     violations.extend(judge(&rooms, ENGINE_ROOM_RULES));
     Ok((count, violations))
+}
+
+/// Source folder of the command line.
+const COMMAND_SOURCE: &str = "crates/bridle/src";
+
+/// Commands that run something: the only ones that may name a runtime. All others read, ask and print.
+const RUNTIME_COMMANDS: &[&str] = &["cmd/up.rs", "cmd/model.rs"];
+
+/// Finds files of the command line that name a runtime and are no command that runs something.
+pub(super) fn check_commands(root: &Path) -> Result<Vec<String>> {
+    let mut named = Vec::new();
+    let source = root.join(COMMAND_SOURCE);
+    read_runtimes(&source, &source, &mut named)?;
+    let sentence =
+        |name: &String| format!("`{COMMAND_SOURCE}/{name}` may not name `tokio` or `axum`");
+    Ok(named
+        .iter()
+        .filter(|name| !RUNTIME_COMMANDS.contains(&name.as_str()))
+        .map(sentence)
+        .collect())
+}
+
+/// Adds the files below `folder` whose code names a runtime, by their path in `source`.
+fn read_runtimes(source: &Path, folder: &Path, named: &mut Vec<String>) -> Result<()> {
+    for entry in fs::read_dir(folder).with_context(|| folder.display().to_string())? {
+        let path = entry?.path();
+        if path.is_dir() {
+            read_runtimes(source, &path, named)?;
+            continue;
+        }
+        let text = fs::read_to_string(&path).with_context(|| path.display().to_string())?;
+        let code = crate::tidy::mask::mask(&text);
+        if ["tokio::", "axum::"].iter().any(|name| code.contains(name)) {
+            named.push(path.strip_prefix(source)?.display().to_string());
+        }
+    }
+    Ok(())
 }
 
 /// Every edge that no row allows, as a sentence.
@@ -215,7 +250,7 @@ fn first_name(path: &str) -> String {
 mod tests {
     use std::collections::{BTreeMap, BTreeSet};
 
-    use super::{ENGINE_ROOM_RULES, MODULE_RULES, check_daemon, judge, targets_of};
+    use super::{ENGINE_ROOM_RULES, MODULE_RULES, check_commands, check_daemon, judge, targets_of};
 
     fn edges(module: &str, text: &str) -> BTreeMap<String, BTreeSet<String>> {
         BTreeMap::from([(module.to_owned(), targets_of(text, "crate::"))])
@@ -239,6 +274,12 @@ mod tests {
             assert_eq!(judge(&edges("engine", text), MODULE_RULES), expect, "{text}");
         }
         assert_eq!(judge(&edges("nowhere", ""), MODULE_RULES).len(), 1);
+    }
+
+    #[test]
+    fn commands_that_read_name_no_runtime() {
+        let found = check_commands(crate::console::root()).expect("the source is read");
+        assert_eq!(found, Vec::<String>::new());
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! of one screen, not a parser.
 
 /// `text` with comments, strings and character literals turned into blanks of the same length.
-pub(super) fn mask(text: &str) -> String {
+pub(crate) fn mask(text: &str) -> String {
     let bytes = text.as_bytes();
     let mut out = bytes.to_vec();
     let mut at = 0;

@@ -34,6 +34,9 @@ const EMPTY_FIRST_WORDS: &[&str] = &[
 /// First words of a doc that refer to another item instead of saying it again.
 const SAME: &str = "The same";
 
+/// Types of constants that count or measure: such a constant says of what, and in which unit.
+const MEASURED_TYPES: [&str; 2] = ["usize", "Duration"];
+
 /// First words of an `# Errors` section that refer to something else.
 const PRONOUNS: &[&str] = &["It ", "They ", "That ", "This ", "What "];
 
@@ -83,6 +86,12 @@ pub(super) fn check(path: &Path, text: &str, findings: &mut Vec<TidyFinding>) {
     }
     let lines: Vec<&str> = product_code(text).lines().collect();
     for (number, line) in lines.iter().enumerate() {
+        if is_product(path)
+            && let Some(name) = bare_measure(line)
+        {
+            let what = format!("constant `{name}`: say of what it is, and in which unit");
+            findings.push(TidyFinding::new(path, number + 1, what));
+        }
         let Some(doc) = doc_text(line) else { continue };
         let begins_doc = number == 0 || doc_text(lines[number - 1]).is_none();
         if begins_doc && let Some(word) = empty_beginning(doc) {
@@ -96,6 +105,22 @@ pub(super) fn check(path: &Path, text: &str, findings: &mut Vec<TidyFinding>) {
             findings.push(TidyFinding::new(path, number + 1, what));
         }
     }
+}
+
+/// Tells whether a file is of the product: conformance kits, tasks and benchmarks name fewer things.
+fn is_product(path: &Path) -> bool {
+    path.starts_with("crates")
+        && !["crates/conform", "crates/test-support"].iter().any(|room| path.starts_with(room))
+}
+
+/// The name of a constant that counts or measures something and has one word.
+fn bare_measure(line: &str) -> Option<&str> {
+    let (before, after) = line.trim_start().split_once("const ")?;
+    let (name, rest) = after.split_once(": ")?;
+    let is_constant = before.is_empty() || before.starts_with("pub");
+    let is_shouted = name.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit());
+    let is_measured = MEASURED_TYPES.iter().any(|kind| rest.split(' ').next() == Some(kind));
+    (is_constant && is_shouted && is_measured).then_some(name)
 }
 
 /// The first word of a doc when it is one that says nothing, and no term such as `When` in a name.
@@ -179,6 +204,9 @@ mod tests {
             ("/// Waits.\n/// What follows is the second line.\nfn a() {}\n", 0),
             ("/// A.\n///\n/// # Errors\n/// It does not.\nfn a() {}\n", 1),
             ("/// A.\n///\n/// # Errors\n/// The file cannot be read.\nfn a() {}\n", 0),
+            ("const PAGE: usize = 3;\n", 1),
+            ("    pub(crate) const WAIT: Duration = X;\n", 1),
+            ("const PAGE_BYTES: usize = 3;\nconst FLAG: u8 = 1;\n", 0),
             ("#[cfg(test)]\nmod tests {\n/// What.\nfn a() {}\n}\n", 0),
         ];
         for (text, expect) in cases {
