@@ -17,7 +17,7 @@ use crate::protocol::SessionInfo;
 use crate::session_link::attached_to;
 
 /// Sessions in a page.
-const PAGE: usize = 50;
+const SESSIONS_PER_PAGE: usize = 50;
 
 /// Sessions that one call looks into; a page may be short, and has a cursor then.
 const MAX_GLANCES: usize = 200;
@@ -26,7 +26,7 @@ const MAX_GLANCES: usize = 200;
 const MAX_EVENTS: u64 = 8;
 
 /// Longest wait for them.
-const GLANCE: Duration = Duration::from_millis(500);
+const GLANCE_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// Sessions whose begin is remembered.
 const MAX_REMEMBERED: usize = 4_096;
@@ -95,7 +95,7 @@ impl SessionDirectory {
         places.retain(|place| after.is_none_or(|after| place < after));
         let mut page = SessionPage { sessions: Vec::new(), next: None };
         for (looked, place) in places.iter().enumerate() {
-            if page.sessions.len() == PAGE || looked == MAX_GLANCES {
+            if page.sessions.len() == SESSIONS_PER_PAGE || looked == MAX_GLANCES {
                 page.next = looked.checked_sub(1).map(|last| places[last].text());
                 break;
             }
@@ -151,7 +151,7 @@ fn glance(targets: &[DaemonTarget], session: &str) -> Result<SessionBegin, Shell
     };
     let (mut client, answer) = DaemonClient::introduce(targets, &hello)?;
     let last = attached_to(&answer).map_or(0, |(_, head)| head.min(MAX_EVENTS));
-    let until = Instant::now() + GLANCE;
+    let until = Instant::now() + GLANCE_TIMEOUT;
     let mut begin = SessionBegin::default();
     let mut seen = 0;
     while seen < last && begin.title.is_none() {

@@ -29,7 +29,7 @@ const RESTART_GRACE: Duration = Duration::from_secs(2);
 const LAUNCH_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Silence after which the daemon is asked whether it is still there, and the wait for its answer.
-const IDLE: Duration = Duration::from_secs(30);
+const LINK_CHECK_INTERVAL: Duration = Duration::from_secs(30);
 
 /// Starts a daemon and waits until it is ready; the error is a sentence for people.
 pub(crate) type LaunchDaemon = Box<dyn Fn() -> Result<(), String> + Send + Sync>;
@@ -230,7 +230,7 @@ impl<T: Fn(LinkEvent) -> bool> LinkThread<T> {
     fn read(&self, mut reader: DaemonReader) -> ShellError {
         let mut is_asked = false;
         loop {
-            match reader.receive_within(IDLE) {
+            match reader.receive_within(LINK_CHECK_INTERVAL) {
                 Ok(frame) => {
                     is_asked = false;
                     if !(self.tell)(LinkEvent::Frame(frame)) {

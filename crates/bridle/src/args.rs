@@ -92,7 +92,7 @@ pub(crate) enum BridleCommand {
         after_help = "Examples:\n  bridle health\n  bridle health --wait 10 --addr 127.0.0.1:9105"
     )]
     Health(HealthArgs),
-    /// Show what goes on: daemon, sessions, open questions, memory, jail
+    /// Show what is going on: daemon, sessions, open questions, memory, jail
     #[command(
         after_help = "Exit 69 if no daemon answers, 1 if it is not healthy. --watch shows it again whenever something \
         changed; Ctrl-C ends it.\n\n\
@@ -137,7 +137,7 @@ pub(crate) enum BridleCommand {
         bridle restore --state ./restored bridle-backup"
     )]
     Restore(care::RestoreArgs),
-    /// Keep a note: a heading in the inbox of your Org folder
+    /// Write a note: a heading in the inbox of your Org folder
     #[command(
         after_help = "The first line is the title, the rest the text below it. The daemon writes it, so every note has a \
         version and `bridle undo` takes it back; when no daemon runs, one is started. A template is a heading of \
@@ -161,9 +161,9 @@ pub(crate) enum BridleCommand {
     Agenda(notes::AgendaArgs),
     /// Search your notes: words, or a whole question
     #[command(
-        after_help = "Five words or more, or a question mark, are a question: what has most of its rarest words comes first. \
-        Fewer are words that must all be there; also \"a phrase\", a prefix* and, after `--`, an -excluded word. \
-        The answer says which of the two it was. Works with or without a running daemon.\n\n\
+        after_help = "Five words or more, or a question mark, make a question: the notes with most of its rarest words come first. \
+        With fewer words a note must contain all of them; \"a phrase\", a prefix* and, after `--`, an -excluded word \
+        work too. The output says which of the two it was. Works with or without a running daemon.\n\n\
         Examples:\n  \
         bridle search roof\n  \
         bridle search --why 'where does the roof leak?'\n  \
@@ -192,10 +192,10 @@ pub(crate) enum BridleCommand {
     /// Serve an editor over the Agent Client Protocol: Zed, JetBrains, agent-shell, Neovim
     #[command(
         after_help = "Your editor starts this command; docs/editors.md has its settings. It speaks version 1 of the \
-        protocol on stdin and stdout, starts the daemon when none runs, and goes on over restarts of the daemon. \
-        Questions of the guard appear in the editor, and stay open when it is closed.\n\n\
+        protocol on stdin and stdout, starts the daemon when none runs, and reconnects when it restarts. \
+        Approval requests appear in the editor, and stay open when it is closed.\n\n\
         Examples:\n  \
-        bridle acp --setup                                         start the daemon, say what is left to choose\n  \
+        bridle acp --setup                                         start the daemon, list what is left to configure\n  \
         bridle conform acp -- bridle acp                           test that it keeps to the protocol"
     )]
     Acp(acp::AcpArgs),
@@ -224,7 +224,7 @@ pub(crate) enum BridleCommand {
     /// List the sessions in the record, most recently used first
     #[command(after_help = "Examples:\n  bridle sessions\n  bridle sessions --all --json")]
     Sessions(record::SessionsArgs),
-    /// List, add, pause and remove schedules: prompts that sessions are told later
+    /// List, add, pause and remove schedules: prompts that are sent to sessions later
     #[command(
         visible_alias = "schedules",
         after_help = "A schedule sends its session a signal when it is due. Every schedule ends, by count or by date.\n\n\
@@ -307,7 +307,7 @@ pub(crate) enum BridleCommand {
     Model(model::ModelCommand),
     /// Show what models cost: tokens and money by model, session, day or skill
     #[command(
-        after_help = "What a provider did not count, or has no known price, is unknown and never 0. Works with or without a \
+        after_help = "A token count or price that is not known is printed as unknown, never as 0. Works with or without a \
         running daemon.\n\n\
         Examples:\n  \
         bridle cost\n  \
@@ -357,8 +357,8 @@ pub(crate) enum BridleCommand {
     Org(org::OrgCommand),
     /// Show or choose the folder in which a session works
     #[command(
-        after_help = "Files of the project are read without a question; changes wait on a stage until you say yes to their \
-        diff, once a turn. A folder inside a git work tree stands for the whole tree.\n\n\
+        after_help = "The agent reads files of the project without approval. Its changes reach your files only after you \
+        approve their diff, once per turn. A folder inside a git work tree stands for the whole tree.\n\n\
         Examples:\n  \
         bridle project .\n  \
         bridle project ~/src/app --session app\n  \

@@ -21,7 +21,7 @@ use crate::event::ChatEvent;
 const OPENING_EVENTS: u64 = 200;
 
 /// Silence after which the daemon is asked whether it is there.
-const IDLE: Duration = Duration::from_secs(30);
+const LINK_CHECK_INTERVAL: Duration = Duration::from_secs(30);
 
 /// Pauses between two tries to connect: they double from the first to the last.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
@@ -345,7 +345,7 @@ fn read_on<F: Fn(LinkNews)>(
 ) {
     let mut is_asked = false;
     let reason = loop {
-        match receiver.receive_within(IDLE) {
+        match receiver.receive_within(LINK_CHECK_INTERVAL) {
             Ok(frame) => {
                 is_asked = false;
                 tell(LinkNews { connection, event: ChatEvent::Frame(frame) });

@@ -19,11 +19,11 @@ use tokio::sync::futures::OwnedNotified;
 
 /// Bytes that each connection may hold outside the common limit, so that small messages such
 /// as health checks are answered however full the daemon is.
-pub const RESERVE: usize = 4 << 10;
+pub const RESERVE_BYTES: usize = 4 << 10;
 
 /// Bytes of memory that a message takes for each byte of its text while it is a value: a large
 /// Org tree takes 17, a long string one.
-pub const OWNED: usize = 16;
+pub const OWNED_FACTOR: usize = 16;
 
 /// The common limit.
 #[derive(Debug)]
@@ -110,7 +110,7 @@ impl ConnectionBytes {
 
     /// Says that this connection now keeps `bytes`.
     pub fn set(&mut self, bytes: usize) {
-        let bytes = bytes.saturating_sub(RESERVE);
+        let bytes = bytes.saturating_sub(RESERVE_BYTES);
         match bytes.cmp(&self.bytes) {
             std::cmp::Ordering::Equal => return,
             std::cmp::Ordering::Greater => {
@@ -135,9 +135,9 @@ impl ConnectionBytes {
                 self.waiting = None;
                 return usize::MAX;
             }
-            if bytes < RESERVE {
+            if bytes < RESERVE_BYTES {
                 self.waiting = None;
-                return RESERVE - bytes;
+                return RESERVE_BYTES - bytes;
             }
             if self.pass || self.take_pass() {
                 self.waiting = None;
@@ -180,7 +180,7 @@ impl Drop for ConnectionBytes {
 
 #[cfg(test)]
 mod tests {
-    use super::{ByteBudget, ConnectionBytes, RESERVE};
+    use super::{ByteBudget, ConnectionBytes, RESERVE_BYTES};
     use std::sync::Arc;
     use std::task::{Context, Waker};
 
@@ -194,31 +194,31 @@ mod tests {
     fn small_holders_are_never_stopped_and_cost_nothing() {
         let budget = Arc::new(ByteBudget::new(1));
         let mut cx = Context::from_waker(Waker::noop());
-        let big = held(&budget, RESERVE + 10);
-        let mut small = held(&budget, RESERVE);
+        let big = held(&budget, RESERVE_BYTES + 10);
+        let mut small = held(&budget, RESERVE_BYTES);
         assert_eq!(budget.used(), 10);
-        assert_eq!(small.room(RESERVE - 3, &mut cx), 3);
-        assert_eq!(small.room(RESERVE, &mut cx), 0);
+        assert_eq!(small.room(RESERVE_BYTES - 3, &mut cx), 3);
+        assert_eq!(small.room(RESERVE_BYTES, &mut cx), 0);
         drop(big);
-        assert_eq!(small.room(RESERVE, &mut cx), usize::MAX);
+        assert_eq!(small.room(RESERVE_BYTES, &mut cx), usize::MAX);
     }
 
     #[test]
     fn one_at_a_time_may_finish_over_the_limit() {
         let budget = Arc::new(ByteBudget::new(10));
         let mut cx = Context::from_waker(Waker::noop());
-        let mut first = held(&budget, RESERVE + 10);
-        let mut second = held(&budget, RESERVE + 10);
-        assert_eq!(first.room(RESERVE + 10, &mut cx), usize::MAX);
-        assert_eq!(second.room(RESERVE + 10, &mut cx), 0);
+        let mut first = held(&budget, RESERVE_BYTES + 10);
+        let mut second = held(&budget, RESERVE_BYTES + 10);
+        assert_eq!(first.room(RESERVE_BYTES + 10, &mut cx), usize::MAX);
+        assert_eq!(second.room(RESERVE_BYTES + 10, &mut cx), 0);
         assert!(second.is_waiting());
-        first.set(RESERVE + 500);
-        assert_eq!(first.room(RESERVE + 500, &mut cx), usize::MAX);
+        first.set(RESERVE_BYTES + 500);
+        assert_eq!(first.room(RESERVE_BYTES + 500, &mut cx), usize::MAX);
         // Done: the sum is still at the limit, and the pass is free.
         first.set(0);
         assert!(budget.full());
-        assert_eq!(second.room(RESERVE + 10, &mut cx), usize::MAX);
-        assert_eq!(first.room(RESERVE + 10, &mut cx), 0, "it holds nothing to finish");
+        assert_eq!(second.room(RESERVE_BYTES + 10, &mut cx), usize::MAX);
+        assert_eq!(first.room(RESERVE_BYTES + 10, &mut cx), 0, "it holds nothing to finish");
     }
 
     #[test]
@@ -228,17 +228,17 @@ mod tests {
         let mut other = ConnectionBytes::new(Arc::clone(&budget));
         let load = budget.load(10);
         assert!(budget.full());
-        assert_eq!(other.room(RESERVE, &mut cx), 0);
+        assert_eq!(other.room(RESERVE_BYTES, &mut cx), 0);
         drop(load);
-        assert_eq!((budget.used(), other.room(RESERVE, &mut cx)), (0, usize::MAX));
+        assert_eq!((budget.used(), other.room(RESERVE_BYTES, &mut cx)), (0, usize::MAX));
     }
 
     #[tokio::test]
     async fn a_waiter_is_woken_when_the_sum_falls() {
         let budget = Arc::new(ByteBudget::new(100));
-        let big = held(&budget, RESERVE + 100);
+        let big = held(&budget, RESERVE_BYTES + 100);
         let mut other = ConnectionBytes::new(Arc::clone(&budget));
-        let waiter = std::future::poll_fn(|cx| match other.room(RESERVE, cx) {
+        let waiter = std::future::poll_fn(|cx| match other.room(RESERVE_BYTES, cx) {
             0 => std::task::Poll::Pending,
             _ => std::task::Poll::Ready(()),
         });

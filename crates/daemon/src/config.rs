@@ -295,7 +295,7 @@ pub struct DaemonLimits {
     /// Largest frame in bytes, inbound; a larger header gets `:frame-too-large`.
     pub frame: usize,
     /// Bytes held for all connections together: unfinished frames and unsent answers. At the
-    /// limit a connection may only hold its [`RESERVE`](crate::byte_budget::RESERVE), so that small
+    /// limit a connection may only hold its [`RESERVE_BYTES`](crate::byte_budget::RESERVE_BYTES), so that small
     /// messages are still answered; one at a time may go on to finish its frame. Reading
     /// resumes when the sum falls; a frame that misses its deadline because of this is
     /// answered `:overloaded`. Health is `:degraded` meanwhile.

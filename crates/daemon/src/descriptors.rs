@@ -12,11 +12,11 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use crate::config::DaemonConfig;
 
 /// Descriptors besides those of connections: listeners, the runtime's, the log, peers being refused.
-const OTHERS: usize = 64;
+const OTHER_DESCRIPTORS: usize = 64;
 
 /// Most descriptors to make room for, 8 bytes each; who allows more connections than this waits
 /// now and then.
-const MOST: usize = 1 << 16;
+const MAX_DESCRIPTORS: usize = 1 << 16;
 
 /// Descriptors that connections never take: the record, the index, files that are edited, fetches.
 const KEPT_FROM_CONNECTIONS: usize = 128;
@@ -58,8 +58,13 @@ pub(crate) fn most_connections(open_files: Option<u64>) -> usize {
 
 /// The highest descriptor to make room for; `open_files` is how many the process may have.
 fn last_descriptor(connections: usize, open_files: Option<u64>) -> usize {
-    let allowed = open_files.map_or(MOST, |open| usize::try_from(open).unwrap_or(MOST));
-    connections.saturating_add(OTHERS).min(allowed).min(MOST).saturating_sub(1)
+    let allowed =
+        open_files.map_or(MAX_DESCRIPTORS, |open| usize::try_from(open).unwrap_or(MAX_DESCRIPTORS));
+    connections
+        .saturating_add(OTHER_DESCRIPTORS)
+        .min(allowed)
+        .min(MAX_DESCRIPTORS)
+        .saturating_sub(1)
 }
 
 /// Opens a descriptor no lower than `lowest` and closes it: the table stays as large.

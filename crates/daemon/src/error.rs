@@ -142,9 +142,9 @@ pub enum DaemonError {
     /// The record cannot be opened.
     #[error("cannot open the record")]
     Record(#[source] bridle_record::StoreError),
-    /// There is no thread to keep the record.
-    #[error("cannot start the keeper of the record")]
-    Keeper(#[source] io::Error),
+    /// The system gives no thread for the record or the memory.
+    #[error("cannot start a thread of the daemon")]
+    Thread(#[source] io::Error),
     /// TLS for HTTP cannot be set up.
     #[error("cannot set up TLS")]
     Tls(#[source] crate::access::tls::TlsError),

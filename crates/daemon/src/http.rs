@@ -96,10 +96,8 @@ pub(crate) struct HttpService {
     limits: MessageLimits,
     /// Rate limits.
     rates: rate::HttpRateLimiter,
-    /// The discovery documents, made once.
+    /// The documents that describe the service, made once.
     discovery: discovery::DiscoveryDocuments,
-    /// The OpenAPI document, likewise.
-    openapi: String,
     seen: idempotency::RequestIdempotency,
     /// Attachments.
     files: AttachmentStore,
@@ -129,7 +127,6 @@ impl HttpService {
         let (rates, config) =
             (rate::HttpRateLimiter::new(shared.config.http_rates), &shared.config);
         let discovery = discovery::DiscoveryDocuments::new(&limits, config);
-        let openapi = openapi::document();
         let (pairing, seen) =
             (PairingService::new(&config.state), idempotency::RequestIdempotency::default());
         let followed = cancel::FollowedRuns::default();
@@ -141,7 +138,6 @@ impl HttpService {
             limits,
             rates,
             discovery,
-            openapi,
             seen,
             seals,
             followed,

@@ -12,7 +12,7 @@
 //! - `engine`: sessions, the record, and what carries effects out
 //! - `oacp`: the framed protocol; `http`: the same engine for shells that speak OpenHarness over HTTP
 //! - `listen`: TCP, Unix socket, standard streams; the accept loops
-//! - `seats`: who gets a place, and who gives way
+//! - `connection_slots`: who gets a place, and who gives way
 //! - [`fetch`]: what messages refer to, fetched without being led astray
 //! - [`upkeep`]: changes to the record while no daemon runs
 //! - [`byte_budget`], `metrics`, [`lock`], `shared`: what all connections have in common
@@ -23,7 +23,6 @@
 mod access;
 mod bounded_queue;
 pub mod byte_budget;
-mod byte_text;
 pub mod config;
 mod connection_slots;
 mod descriptors;

@@ -75,7 +75,7 @@ impl Default for EngineMetrics {
             strangers_answered: Counter::default(),
             asked: Counter::default(),
             answered: Counter::default(),
-            // One record to all that a full keeper's queue can bring.
+            // One record to all that a full queue of the record writer can bring.
             commits: Histogram::new(exponential_buckets(1.0, 4.0, 8)),
             deltas_dropped: Counter::default(),
         }
@@ -91,8 +91,8 @@ impl EngineMetrics {
         show("messages_refused", "Messages refused and not recorded", &self.refused);
         show("answers", "Answers recorded", &self.answers);
         show("strangers_answered", "Built-in answers to strangers", &self.strangers_answered);
-        show("approvals_asked", "Questions of the guard", &self.asked);
-        show("approvals_answered", "Answers to questions of the guard", &self.answered);
+        show("approvals_asked", "Approval requests", &self.asked);
+        show("approvals_answered", "Answers to approval requests", &self.answered);
         registry.register_with_unit(
             "deltas_dropped",
             "Text of deltas dropped because a shell is slow",

@@ -3,12 +3,12 @@
 use bridle_sexp::print_count;
 
 /// Room for the digits of most numbers, in bytes.
-const DIGITS: usize = 8;
+const DIGIT_ROOM_BYTES: usize = 8;
 
 /// Texts and a number behind them.
 pub(crate) fn numbered(before: &[&str], number: u64) -> String {
     let room = before.iter().map(|text| text.len()).sum::<usize>();
-    let mut name = String::with_capacity(room + DIGITS);
+    let mut name = String::with_capacity(room + DIGIT_ROOM_BYTES);
     before.iter().for_each(|text| name.push_str(text));
     print_count(number, &mut name);
     name

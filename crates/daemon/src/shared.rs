@@ -44,8 +44,6 @@ pub(crate) struct DaemonShared {
     pub(crate) metrics: DaemonMetrics,
     /// Owners of the sockets at the other ends.
     pub(crate) sockets: Arc<SocketTable>,
-    /// The uid whose peers are served on the Unix socket.
-    pub(crate) own_uid: u32,
     /// Start of the daemon.
     pub(crate) started: Instant,
     /// Places for connections.
@@ -69,13 +67,17 @@ impl DaemonShared {
             tasks: TaskTracker::new(),
             budget: Arc::new(ByteBudget::new(config.limits.in_flight)),
             metrics,
-            sockets: SocketTable::new(),
-            own_uid: rustix::process::geteuid().as_raw(),
+            sockets: SocketTable::new(rustix::process::geteuid().as_raw()),
             started: Instant::now(),
             stranger_budget: Arc::new(ByteBudget::new(MAX_STRANGER_IN_FLIGHT_BYTES)),
             checks: Arc::default(),
             config,
         })
+    }
+
+    /// Returns the uid whose peers are served on the Unix socket.
+    pub(crate) fn own_uid(&self) -> u32 {
+        self.sockets.own_uid
     }
 
     /// Stops the daemon.
@@ -111,7 +113,7 @@ impl DaemonShared {
             Some(ends) => SocketTable::ask_kernel(ends).ok(),
             None => Some(None),
         };
-        let standing = match Principal::of_socket(uid.flatten(), self.own_uid) {
+        let standing = match Principal::of_socket(uid.flatten(), self.own_uid()) {
             Principal::Anonymous => {
                 PeerStanding::Stranger(PeerSource::of(uid.flatten(), peer.ip()))
             }

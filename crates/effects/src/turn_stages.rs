@@ -14,7 +14,7 @@ use bridle_jail::{JailError, Stage, StageId, StageOptions};
 use crate::error::EffectError;
 
 /// Age from which a stage that nobody uses is thrown away.
-const EXPIRY: Duration = Duration::from_secs(7 * 24 * 3600);
+const STAGE_LIFETIME: Duration = Duration::from_secs(7 * 24 * 3600);
 
 /// Table of the stages of all turns.
 #[derive(Debug)]
@@ -31,7 +31,7 @@ impl TurnStages {
         let turns = folder.join("turns");
         fs::create_dir_all(&turns).map_err(EffectError::io("make", &turns))?;
         let stages = folder.join("stages");
-        Stage::sweep(&stages, EXPIRY)?;
+        Stage::sweep(&stages, STAGE_LIFETIME)?;
         let table = Self { stages, turns, beginning: Mutex::new(()) };
         table.forget_ended()?;
         Ok(table)

@@ -103,7 +103,7 @@ impl JailPromise {
                 "names, modes and times of other files cannot be seen or changed"
             }
             JailPromise::WritesStaged => {
-                "changes of the project wait for a yes, whatever path is used"
+                "changes to the project wait for approval, whatever path is used"
             }
             JailPromise::PathsKept => "the project has its usual path inside",
             JailPromise::ProcessesHidden => "other programs cannot be seen or traced",

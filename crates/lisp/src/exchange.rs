@@ -10,11 +10,11 @@ use crate::trap::{LimitKind, StepResult, limit};
 use crate::value::{NIL, T, Word, tag};
 
 /// Nesting of data that is handed over.
-const DEPTH: usize = 500;
+const MAX_VALUE_DEPTH: usize = 500;
 
 impl Machine {
     pub(crate) fn import(&mut self, value: &Value, depth: usize) -> StepResult {
-        if depth > DEPTH {
+        if depth > MAX_VALUE_DEPTH {
             return Err(limit(LimitKind::Depth));
         }
         self.charge(1)?;
@@ -75,7 +75,7 @@ impl Machine {
     }
 
     fn export_part(&mut self, word: Word, depth: usize, room: &mut usize) -> StepResult<Value> {
-        if depth > DEPTH {
+        if depth > MAX_VALUE_DEPTH {
             return Err(limit(LimitKind::Depth));
         }
         self.charge(1)?;

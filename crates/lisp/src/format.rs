@@ -8,7 +8,9 @@ mod values;
 mod words;
 
 pub(crate) use control::refused_directive;
-use control::{ControlPiece, DirectiveParameter, FormatDirective, NESTING, bad, parse};
+use control::{
+    ControlPiece, DirectiveParameter, FormatDirective, MAX_DIRECTIVE_NESTING, bad, parse,
+};
 
 use num_traits::Signed as _;
 
@@ -132,7 +134,7 @@ impl Machine {
         out: &mut String,
         depth: usize,
     ) -> StepResult<FormatFlow> {
-        if self.format_nesting > NESTING {
+        if self.format_nesting > MAX_DIRECTIVE_NESTING {
             return Err(limit(LimitKind::Depth));
         }
         self.format_nesting += 1;

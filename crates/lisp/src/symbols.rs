@@ -23,7 +23,7 @@ pub(crate) enum SymbolHome {
     System = 5,
 }
 
-const HOMES: usize = 6;
+const PACKAGE_COUNT: usize = 6;
 
 /// Bytes of a symbol with a short name, in all tables.
 const SYMBOL_BYTES: usize = 160;
@@ -55,7 +55,7 @@ pub(crate) struct SymbolCells {
 #[derive(Clone, Default)]
 struct NameTable {
     names: Vec<SymbolName>,
-    by_name: [HashMap<Arc<str>, u32>; HOMES],
+    by_name: [HashMap<Arc<str>, u32>; PACKAGE_COUNT],
 }
 
 /// Every symbol of an instance.

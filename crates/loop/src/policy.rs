@@ -10,8 +10,8 @@
 //! - `always.cedar`: what no set lifts
 //! - `load`, `sections`, `depth`, `example`: from text to a set, or to a list of faults with lines
 //! - `access`: the same questions, asked by the daemon about a session as a whole
-//! - `facts`, `edited`, `world`: from a proposal to Cedar's terms
-//! - `asking`, `sieve`: which policies are asked about it, and which cannot be about it
+//! - `facts`, `edit_facts`, `cedar_request`: from a proposal to Cedar's terms
+//! - `asking`, `prefilter`: which policies are asked about it, and which cannot be about it
 //! - `grant`: a permit made of the facts of a question, and the sentence for it
 //! - `recorded`: facts as a decision was recorded with them, asked about again
 

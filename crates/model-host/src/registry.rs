@@ -257,7 +257,7 @@ fn log_lines(review: &ProviderReview) -> BTreeSet<String> {
     let waiting = review.waiting.iter().map(|waiting| {
         let fields: Vec<&str> = waiting.changes.iter().map(|it| it.field.as_str()).collect();
         let (name, fields) = (&waiting.saved.name, fields.join(", "));
-        format!("`{name}`: {fields} of it wait for a yes: bridle model approve {name}")
+        format!("`{name}`: {fields} wait for approval: bridle model approve {name}")
     });
     faults.chain(waiting).collect()
 }

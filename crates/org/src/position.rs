@@ -2,7 +2,7 @@
 //! piece of it.
 
 /// Bytes between two places whose positions are kept.
-const STEP: usize = 256;
+const STEP_BYTES: usize = 256;
 
 /// Positions of the bytes of a text.
 #[derive(Clone, Debug)]
@@ -29,11 +29,11 @@ impl<'t> Positions<'t> {
             && newlines.all(|newline| newline > 0 && source[newline - 1] == b'\r');
         let line_ends = if dos { LineEnds::Dos } else { LineEnds::Unix };
         let mut positions =
-            Self { source, counts: Vec::with_capacity(source.len() / STEP + 1), line_ends };
+            Self { source, counts: Vec::with_capacity(source.len() / STEP_BYTES + 1), line_ends };
         let mut count = 0;
-        for chunk in source.chunks(STEP) {
+        for chunk in source.chunks(STEP_BYTES) {
             positions.counts.push(count);
-            let start = (positions.counts.len() - 1) * STEP;
+            let start = (positions.counts.len() - 1) * STEP_BYTES;
             count += positions.begin_in(start, start + chunk.len());
         }
         positions
@@ -48,9 +48,9 @@ impl<'t> Positions<'t> {
     #[must_use]
     pub fn at(&self, offset: usize) -> usize {
         let offset = offset.min(self.source.len());
-        let step = (offset / STEP).min(self.counts.len().saturating_sub(1));
+        let step = (offset / STEP_BYTES).min(self.counts.len().saturating_sub(1));
         let before = self.counts.get(step).copied().unwrap_or(0);
-        crate::lines::widen(before + self.begin_in(step * STEP, offset)) + 1
+        crate::lines::widen(before + self.begin_in(step * STEP_BYTES, offset)) + 1
     }
 
     /// Counts the characters that begin from `start` to before `end`.

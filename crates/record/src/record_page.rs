@@ -15,15 +15,15 @@ use crate::error::StoreError;
 use crate::record::RecordHash;
 use crate::varint;
 
-/// Most bytes of a leaf: with its row, a page of the file. A single record that is larger has its own.
+/// Most bytes of a record page: with its row, a page of the file. A single record that is larger has its own.
 const PAGE_BYTES: usize = 16_340;
 
-/// Most bytes of a leaf in a commit that does not fill several pages. The next commit begins where it
-/// ended, and what has no room in the rest of a page leaves that empty: so leaves are small.
-const QUARTER: usize = 4000;
+/// Most bytes of a record page in a commit that does not fill several pages. The next commit begins where it
+/// ended, and what has no room in the rest of a page leaves that empty: so record pages are small.
+const SMALL_PAGE_BYTES: usize = 4000;
 
-/// Bytes of a commit from which on its leaves are pages.
-const SEVERAL: usize = 4 * PAGE_BYTES;
+/// Bytes of a commit from which on its record pages fill pages of the file.
+const LARGE_COMMIT_BYTES: usize = 4 * PAGE_BYTES;
 
 /// Bytes that a record has besides its fields: their length, and its hash.
 const ENTRY_OVERHEAD_BYTES: usize = 3 + 32;
@@ -114,7 +114,7 @@ impl RecordFields {
     }
 }
 
-/// A leaf that is being written.
+/// A record page that is being written.
 pub(crate) struct PageWriter {
     /// Most bytes of it.
     room: usize,
@@ -126,11 +126,11 @@ pub(crate) struct PageWriter {
 impl PageWriter {
     /// The first of a commit with about so many bytes.
     pub(crate) fn new(bytes: usize) -> Self {
-        let room = if bytes < SEVERAL { QUARTER } else { PAGE_BYTES };
+        let room = if bytes < LARGE_COMMIT_BYTES { SMALL_PAGE_BYTES } else { PAGE_BYTES };
         Self { room, first: 0, records: Vec::with_capacity(room) }
     }
 
-    /// Adds a record, whose hash this is. A leaf without room for it is put into the table before.
+    /// Adds a record, whose hash this is. A record page without room for it is put into the table before.
     pub(crate) fn add(
         &mut self,
         number: u64,
@@ -243,7 +243,7 @@ impl RawRecord<'_> {
         }
     }
 
-    /// Appends it as it lies in a leaf.
+    /// Appends it as it lies in a record page.
     pub(crate) fn write(&self, bytes: &mut Vec<u8>) {
         write_entry(bytes, self.fields, &self.hash);
     }
@@ -254,14 +254,14 @@ impl RawRecord<'_> {
     }
 }
 
-/// Appends a record as it lies in a leaf: the length of its fields, the fields, the hash.
+/// Appends a record as it lies in a record page: the length of its fields, the fields, the hash.
 pub(crate) fn write_entry(bytes: &mut Vec<u8>, fields: &[u8], hash: &RecordHash) {
     varint::write(bytes, fields.len() as u64);
     bytes.extend_from_slice(fields);
     bytes.extend_from_slice(hash.as_bytes());
 }
 
-/// Puts a leaf into the table.
+/// Puts a record page into the table.
 pub(crate) fn insert(
     connection: &Connection,
     first: i64,
@@ -273,7 +273,7 @@ pub(crate) fn insert(
     Ok(())
 }
 
-/// The records of a leaf, in order. Bytes that are not of records are told once, in the place of the rest.
+/// The records of a record page, in order. Bytes that are not of records are told once, in the place of the rest.
 pub(crate) struct PageRecords<'a>(&'a [u8]);
 
 impl<'a> PageRecords<'a> {
@@ -347,15 +347,15 @@ fn read_bytes(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     rest.split_at_checked(usize::try_from(length).ok()?)
 }
 
-/// Leaves with records of a range of numbers, the first of them perhaps from before it.
+/// Record pages with records of a range of numbers, the first of them perhaps from before it.
 pub(crate) const PAGES_WITHIN: &str = "SELECT first, records FROM record
     WHERE first >= coalesce((SELECT max(first) FROM record WHERE first <= ?1), 1) AND first <= ?2
     ORDER BY first";
 
-/// All leaves, the last one first.
+/// All record pages, the last one first.
 const PAGES_BACKWARD: &str = "SELECT first, records FROM record ORDER BY first DESC";
 
-/// The leaf of a row of `first` and `records`.
+/// The record page of a row of `first` and `records`.
 pub(crate) fn of_row<'a>(row: &'a Row<'_>) -> Result<(i64, PageRecords<'a>), StoreError> {
     let records = row.get_ref(1)?.as_blob().map_err(rusqlite::Error::from)?;
     Ok((row.get(0)?, PageRecords::new(records)))
@@ -407,8 +407,8 @@ pub(crate) fn each_backward(
     let mut statement = connection.prepare_cached(PAGES_BACKWARD)?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
-        let leaf = of_row(row)?.1.collect::<Result<Vec<_>, _>>()?;
-        for raw in leaf.iter().rev() {
+        let page = of_row(row)?.1.collect::<Result<Vec<_>, _>>()?;
+        for raw in page.iter().rev() {
             if take(raw)?.is_break() {
                 return Ok(());
             }

@@ -82,7 +82,7 @@ CREATE TABLE session_key (
 
 CREATE TABLE record (
   first     INTEGER PRIMARY KEY,         -- number of the first record in it
-  records   BLOB NOT NULL                -- this and the next ones, as in leaf.rs
+  records   BLOB NOT NULL                -- this and the next ones, as in record_page.rs
 ) STRICT;
 
 CREATE TABLE place (

@@ -193,7 +193,7 @@ impl ChainCheck {
             match rows.next()? {
                 Some(row) => {
                     let (first, records) = record_page::of_row(row)?;
-                    self.leaf(first, records, &mut opener)?;
+                    self.row(first, records, &mut opener)?;
                 }
                 None => more = false,
             }
@@ -207,7 +207,7 @@ impl ChainCheck {
         Ok(more)
     }
 
-    fn leaf(
+    fn row(
         &mut self,
         first: i64,
         records: PageRecords<'_>,

@@ -15,7 +15,7 @@ use crate::error::{ErrorKind, ShellError};
 
 /// Silence after which the daemon is asked whether it is still there: a peer that vanished without a
 /// word is noticed within this and one timeout.
-const IDLE: Duration = Duration::from_secs(30);
+const LINK_CHECK_INTERVAL: Duration = Duration::from_secs(30);
 
 /// First wait before attaching again; doubled with each try.
 const FIRST_RETRY: Duration = Duration::from_millis(50);
@@ -105,8 +105,11 @@ impl AttachedConnection {
     pub fn next_event(&mut self) -> Result<SessionEvent, ShellError> {
         let mut asked = false;
         loop {
-            let received =
-                if asked { self.client.receive() } else { self.client.receive_within(IDLE) };
+            let received = if asked {
+                self.client.receive()
+            } else {
+                self.client.receive_within(LINK_CHECK_INTERVAL)
+            };
             let text = match received {
                 Err(ShellError::Timeout { .. }) if !asked => {
                     self.client.send("(:type :health-check)")?;

@@ -28,7 +28,7 @@ use crate::error::ShellError;
 use crate::frames::{FrameItem, FrameStream, StreamStop};
 
 /// Longest wait for a connection or an answer, unless told otherwise.
-pub const TIMEOUT: Duration = Duration::from_secs(10);
+pub const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Proof of a client's identity.
 #[derive(Debug, Clone, Default)]
@@ -53,7 +53,7 @@ pub struct ClientOptions {
 
 impl Default for ClientOptions {
     fn default() -> ClientOptions {
-        ClientOptions { timeout: TIMEOUT, auth: ClientAuth::None }
+        ClientOptions { timeout: ANSWER_TIMEOUT, auth: ClientAuth::None }
     }
 }
 

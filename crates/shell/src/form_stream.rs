@@ -15,7 +15,7 @@ pub const MAX_FORM: usize = 64 << 20;
 pub const MAX_TEXT: usize = 256 << 20;
 
 /// Bytes asked of the stream at a time.
-const CHUNK: usize = 64 << 10;
+const CHUNK_BYTES: usize = 64 << 10;
 
 /// Text up to this many bytes is tried again after each read, so that a person who types gets an
 /// answer per line. Longer text is tried again when it has grown by a quarter: the work stays in
@@ -103,16 +103,16 @@ fn floor(text: &str, offset: usize) -> usize {
 }
 
 /// Characters shown on each side of a fault.
-const EXCERPT: usize = 30;
+const EXCERPT_CHARS: usize = 30;
 
 /// The line around `at`, and a caret under the place. Controls are shown as blanks, so that bad
 /// input cannot drive a terminal.
 fn excerpt(text: &str, at: usize) -> [String; 2] {
     let tame = |c: char| if c.is_control() { ' ' } else { c };
     let mut before: Vec<char> =
-        text[..at].chars().rev().take_while(|&c| c != '\n').take(EXCERPT).map(tame).collect();
+        text[..at].chars().rev().take_while(|&c| c != '\n').take(EXCERPT_CHARS).map(tame).collect();
     before.reverse();
-    let after = text[at..].chars().take_while(|&c| c != '\n').take(EXCERPT).map(tame);
+    let after = text[at..].chars().take_while(|&c| c != '\n').take(EXCERPT_CHARS).map(tame);
     let line = before.iter().copied().chain(after).collect::<String>();
     [format!("  {}", line.trim_end()), format!("  {}^", " ".repeat(before.len()))]
 }
@@ -240,7 +240,7 @@ impl<R: Read> FormStream<R> {
         if self.rest().len() > MAX_FORM {
             return Err(ShellError::TooMuch { max: MAX_FORM });
         }
-        let mut chunk = [0; CHUNK];
+        let mut chunk = [0; CHUNK_BYTES];
         let n_read = loop {
             match self.source.read(&mut chunk) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}

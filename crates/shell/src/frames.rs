@@ -6,7 +6,7 @@ use std::io::{self, Read};
 use bridle_wire::frame::{DecodeStep, FrameDecoder, FrameError};
 
 /// Bytes asked of the stream at a time; the buffer grows only by what came.
-const CHUNK: usize = 64 << 10;
+const CHUNK_BYTES: usize = 64 << 10;
 
 /// Next item in a stream of frames.
 #[derive(Debug)]
@@ -127,7 +127,7 @@ impl<R: Read> FrameStream<R> {
             self.buffer.drain(..self.start);
             self.start = 0;
         }
-        let mut chunk = [0; CHUNK];
+        let mut chunk = [0; CHUNK_BYTES];
         loop {
             match self.source.read(&mut chunk) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}

@@ -12,7 +12,7 @@ use crate::screen::table::cut;
 use crate::screen::{OutputScreen, neutral_line, plain_json};
 
 /// Time between two tries while waiting for a daemon.
-const RETRY: Duration = Duration::from_millis(50);
+const RETRY_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Columns of a line in a pipe.
 const DETAIL_WIDTH: usize = 80;
@@ -77,8 +77,8 @@ pub fn run(question: &HealthQuestion, out: &mut dyn Write) -> Result<HealthVerdi
             Err(error) => matches!(error.kind(), ErrorKind::Unavailable | ErrorKind::Timeout),
         };
         let waited = started.elapsed();
-        if again && question.wait.is_some_and(|wait| waited + RETRY < wait) {
-            std::thread::sleep(RETRY);
+        if again && question.wait.is_some_and(|wait| waited + RETRY_INTERVAL < wait) {
+            std::thread::sleep(RETRY_INTERVAL);
             continue;
         }
         let (answer, verdict) = answer?;

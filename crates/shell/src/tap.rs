@@ -47,7 +47,7 @@ pub fn daemon(
     output: TapOutput,
     out: &mut dyn Write,
 ) -> Result<(), ShellError> {
-    let stream = ClientStream::connect(addr, crate::client::TIMEOUT)?;
+    let stream = ClientStream::connect(addr, crate::client::ANSWER_TIMEOUT)?;
     let mut frames = FrameStream::new(stream, frame::decoder(options));
     follow(&mut frames, TapSide::Daemon, &mut FrameDisplay::new(output, out))
 }

@@ -4,13 +4,13 @@
 use bridle_sexp::civil_date::civil_from_days;
 
 /// Milliseconds in a day.
-const DAY: i64 = 86_400_000;
+const DAY_MS: i64 = 86_400_000;
 
 /// The moment in UTC as RFC 3339 writes it, such as `2026-11-15T12:30:00.250Z`. Takes any number;
 /// years outside 0 to 9999 get as many digits as they need.
 pub fn rfc3339(unix_ms: i64) -> String {
-    let (year, month, day) = civil_from_days(unix_ms.div_euclid(DAY));
-    let ms = unix_ms.rem_euclid(DAY);
+    let (year, month, day) = civil_from_days(unix_ms.div_euclid(DAY_MS));
+    let ms = unix_ms.rem_euclid(DAY_MS);
     let (hour, minute) = (ms / 3_600_000, ms / 60_000 % 60);
     let (second, milli) = (ms / 1_000 % 60, ms % 1_000);
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{milli:03}Z")

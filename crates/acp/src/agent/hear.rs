@@ -20,7 +20,7 @@ const FOR_NOW: [&str; 4] = ["store-unavailable", "overloaded", "shutting-down", 
 const OF_THE_GUARD: [&str; 2] = ["refused", "expired"];
 
 /// Pause before it is.
-const AGAIN: Duration = Duration::from_millis(100);
+const RETRY_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Prompts and requests that are remembered for their answers.
 const MAX_REMEMBERED: usize = 256;
@@ -210,7 +210,7 @@ impl Agent {
         if is_for_now {
             let prompt = self.sessions.get_mut(&link).and_then(|it| it.prompts.front_mut());
             if let Some(prompt) = prompt.filter(|it| !it.is_cancelled) {
-                prompt.state = PromptState::Queued(Some(Instant::now() + AGAIN));
+                prompt.state = PromptState::Queued(Some(Instant::now() + RETRY_INTERVAL));
                 return;
             }
         }

@@ -6,7 +6,7 @@ use super::PeerArgs;
 
 #[derive(Debug, Args)]
 pub(crate) struct AcpArgs {
-    /// For a person on a terminal: start the daemon, check it, and say what is left to choose
+    /// Start the daemon, check it and list what is left to configure; for use in a terminal
     #[arg(long)]
     pub(crate) setup: bool,
     /// Do not start a daemon; wait for one

@@ -57,7 +57,7 @@ pub(crate) struct SetupArgs {
     /// Policies: those that are built in, or a file of your own to edit; asked for if not given
     #[arg(long, value_enum)]
     pub(crate) policy: Option<PolicyWish>,
-    /// Ask nothing; what is not given stays as it is
+    /// Ask nothing; keep what is not given as it is
     #[arg(long)]
     pub(crate) yes: bool,
     /// Do not start a daemon

@@ -5,17 +5,17 @@ use clap::Args;
 use super::PeerArgs;
 
 /// Text behind the flags of `bridle chat`.
-pub(super) const CHAT_HELP: &str = "Goes on with the session that was used last in this folder. What is said stays in the \
-    terminal's own scrollback. Questions of the guard are answered with a key: a allows, A allows from now on, d denies, \
-    ? shows all of it. `/keys` lists the keys. When no daemon runs, one is started; it goes on when you leave. Over ssh \
-    the other host needs bridle, and no open port.\n\n\
+pub(super) const CHAT_HELP: &str = "Continues the session that was last used in this folder. The conversation stays in the \
+    terminal's own scrollback. Answer approval requests with a key: a allows, A allows from now on, d denies, ? shows \
+    the whole request. `/keys` lists the keys. When no daemon runs, one is started; it keeps running when you leave. \
+    Over ssh the other host needs bridle installed, but no open port.\n\n\
     Examples:\n  \
     bridle chat\n  \
     bridle chat --new\n  \
     bridle chat ssh://me@host.example/work";
 
 /// Text behind the flags of `bridle relay`.
-pub(super) const RELAY_HELP: &str = "`bridle chat ssh://HOST` runs this there. It passes bytes on and ends with its input.\n\n\
+pub(super) const RELAY_HELP: &str = "`bridle chat ssh://HOST` runs this there. It copies bytes both ways and exits when its input ends.\n\n\
     Example:\n  ssh host.example bridle relay";
 
 #[derive(Debug, Args)]

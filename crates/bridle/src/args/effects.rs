@@ -9,7 +9,7 @@ const MAIN_SESSION: &str = "main";
 
 #[derive(Debug, Args)]
 pub(crate) struct ProjectArgs {
-    /// Folder to work in; without one, the present project is shown
+    /// Folder to work in; without it, print the current project
     #[arg(value_name = "FOLDER", value_hint = ValueHint::DirPath)]
     pub(crate) folder: Option<String>,
     /// Session that works there

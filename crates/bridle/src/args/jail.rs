@@ -5,7 +5,7 @@ use clap::{Args, Subcommand};
 /// Questions about the jail.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Sandbox {
-    /// Say what the jail promises here, and what a command starts
+    /// Show what the sandbox guarantees here, and what a command starts
     #[command(after_help = "Examples:\n  \
         bridle sandbox explain\n  \
         bridle sandbox explain -- env A=1 git status\n  \

@@ -7,7 +7,7 @@ use crate::settings::StateDir;
 
 /// Text below the help of the verbs.
 pub(crate) const EXAMPLES: &str = "Providers are headings in `models.org` in your Org folder; docs/models.md describes them. \
-    None of these needs a daemon; one that runs takes changes up at once.\n\n\
+    None of these needs a daemon; a running one applies changes at once.\n\n\
     Examples:\n  \
     bridle model add ollama\n  \
     bridle model test\n  \
@@ -45,7 +45,7 @@ pub(crate) enum ModelCommand {
         bridle model test openai/gpt-5.4-mini --here --json"
     )]
     Test(ModelTestArgs),
-    /// Choose the model for a tier: the first one that is asked
+    /// Choose the model that a tier asks first
     #[command(
         after_help = "Writes the tag of the tier behind the model in `models.org`, and takes it from those before it.\n\n\
         Examples:\n  \
@@ -201,7 +201,7 @@ pub(crate) struct ModelApproveArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct CostArgs {
-    /// Sum up by
+    /// Group by
     #[arg(long, value_enum, default_value = "model")]
     pub(crate) by: CostKey,
     /// Only this session
@@ -225,6 +225,6 @@ pub(crate) enum CostKey {
     Model,
     /// Day, in UTC
     Day,
-    /// Skill that thought; models are one row
+    /// Skill that answered; all models share one row
     Skill,
 }

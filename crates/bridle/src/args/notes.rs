@@ -6,7 +6,7 @@ use super::PeerArgs;
 
 #[derive(Debug, Args)]
 pub(crate) struct CaptureArgs {
-    /// Text to keep, its first line the title; `-` or nothing reads stdin
+    /// Text of the note, its first line the title; `-` or nothing reads stdin
     #[arg(value_name = "TEXT")]
     pub(crate) words: Vec<String>,
     /// Template: a heading of this title in `templates.org`

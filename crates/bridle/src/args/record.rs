@@ -140,7 +140,7 @@ pub(crate) struct TailArgs {
     /// The session
     #[arg(long, value_name = "NAME")]
     pub(crate) session: String,
-    /// Begin behind the event of this number
+    /// Start after the event with this number
     #[arg(long, value_name = "SEQ", default_value_t = 0)]
     pub(crate) after: u64,
     /// Wait for more, across restarts of the daemon, until interrupted

@@ -35,7 +35,7 @@ pub(crate) enum ScheduleVerb {
         bridle schedule list\n  \
         bridle schedule list --json")]
     List(ScheduleListing),
-    /// Add a schedule: a prompt that its session is told later, once or again and again
+    /// Add a schedule: a prompt that is sent to its session later, once or repeatedly
     #[command(
         after_help = "A schedule of the same name is replaced. --cron has five fields: minute, hour, day of the month, month, \
         day of the week (0 is Sunday), with `*`, ranges (`1-5`), steps (`*/15`) and lists (`1,15`); or a word such as @daily. \

@@ -43,7 +43,7 @@ pub(crate) enum SkillCommand {
         #[arg(long)]
         json: bool,
     },
-    /// List the skills of your Org folder, and what is wrong with those that do not serve
+    /// List the skills of your Org folder, and what is wrong with those that are not active
     #[command(
         after_help = "Reads the folder `skills` of the Org folder as the daemon does, tests included; works with or without \
         a running daemon. Exit 1 if a file is not in order.\n\n\
@@ -82,7 +82,7 @@ pub(crate) enum SkillCommand {
         #[command(flatten)]
         file: ConfigFile,
     },
-    /// Take back what was enabled for a skill
+    /// Revoke what a skill was allowed to ask for
     #[command(
         after_help = "A skill that asks for something serves no more. One that is a guard vetoes nothing any more, also where \
         its file is gone.\n\n\
@@ -114,7 +114,7 @@ pub(crate) enum SkillCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Show how your copies of the skills that come with bridle differ from them: exit 1 if one does
+    /// Compare your copies of the bundled skills with the originals: exit 1 if one differs
     #[command(
         after_help = "`bridle init` copies them once; from then on they are yours. The diff is what `bridle skill update` would \
         change.\n\n\
@@ -135,7 +135,7 @@ pub(crate) enum SkillCommand {
         #[command(flatten)]
         file: ConfigFile,
     },
-    /// Put the skills that come with this bridle in the place of your copies; shows each change and asks first
+    /// Replace your copies of the bundled skills with the originals; shows each change and asks first
     #[command(
         after_help = "Without a name it writes those that are missing and those that you never changed. A copy that you edited or \
         deleted is replaced only by its name.\n\n\

@@ -34,7 +34,7 @@ pub(crate) struct TokenCreateArgs {
     pub(crate) scopes: Vec<ScopeWord>,
     /// Lifetime: 30m, 12h, 7d, or never [default: 90d]
     #[arg(long, value_name = "TIME", value_parser = lifetime, hide_default_value = true)]
-    #[arg(default_value_t = TokenLifetime::For(Duration::from_secs(u64::from(DEFAULT_DAYS) * DAY)))]
+    #[arg(default_value_t = TokenLifetime::For(Duration::from_secs(u64::from(DEFAULT_DAYS) * DAY_SECONDS)))]
     pub(crate) expires: TokenLifetime,
     /// Print one JSON object: token, id, scopes and expiry
     #[arg(long)]
@@ -56,7 +56,7 @@ pub(crate) struct PairArgs {
     pub(crate) scopes: Vec<ScopeWord>,
     /// Lifetime of its token: 30m, 12h, 7d, or never [default: 90d]
     #[arg(long, value_name = "TIME", value_parser = lifetime, hide_default_value = true)]
-    #[arg(default_value_t = TokenLifetime::For(Duration::from_secs(u64::from(DEFAULT_DAYS) * DAY)))]
+    #[arg(default_value_t = TokenLifetime::For(Duration::from_secs(u64::from(DEFAULT_DAYS) * DAY_SECONDS)))]
     pub(crate) expires: TokenLifetime,
     /// URL at which the device reaches the daemon [default: the setting `http`]
     #[arg(long, value_name = "URL")]
@@ -181,14 +181,14 @@ impl std::fmt::Display for TokenLifetime {
 const NEVER: &str = "never";
 
 /// Seconds of a day.
-const DAY: u64 = 24 * 60 * 60;
+const DAY_SECONDS: u64 = 24 * 60 * 60;
 
 /// A whole number of minutes, hours or days, or `never`.
 fn lifetime(text: &str) -> Result<TokenLifetime, String> {
     if text == NEVER {
         return Ok(TokenLifetime::Never);
     }
-    let most = Duration::from_secs(u64::from(MAX_DAYS) * DAY);
+    let most = Duration::from_secs(u64::from(MAX_DAYS) * DAY_SECONDS);
     let found = super::guard::whole_units(text).filter(|time| *time <= most);
     let bad = || format!("expected a time such as 30m, 12h or 7d, at most {MAX_DAYS}d, or never");
     found.map(TokenLifetime::For).ok_or_else(bad)

@@ -15,7 +15,7 @@ use crate::args::notes::AgendaArgs;
 use crate::exit::{BridleExit, CommandFailure};
 
 /// Days of `--week`, and minutes of one.
-const WEEK: i64 = 7;
+const WEEK_DAYS: i64 = 7;
 const DAY_MINUTES: i64 = 24 * 60;
 
 const WEEKDAYS: [&str; 7] =
@@ -50,7 +50,7 @@ pub(crate) fn run(args: AgendaArgs) -> Result<BridleExit, CommandFailure> {
 /// The days that were asked for.
 fn span(args: &AgendaArgs, now: WallMinute) -> Result<(WallMinute, WallMinute), CommandFailure> {
     if args.week {
-        return Ok((now, WallMinute(now.0 + (WEEK - 1) * DAY_MINUTES)));
+        return Ok((now, WallMinute(now.0 + (WEEK_DAYS - 1) * DAY_MINUTES)));
     }
     let day = |flag: &str, text: &Option<String>| {
         let read = text.as_ref().map(|text| read_day(text, now).ok_or((flag.to_owned(), text)));

@@ -23,7 +23,7 @@ use crate::json::{object, quoted};
 use crate::settings::GivenFlags;
 
 /// Interval between two looks at whether an act has ended.
-const POLL: Duration = Duration::from_millis(200);
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 pub(crate) fn list(args: args::ApprovalsArgs) -> Result<BridleExit, CommandFailure> {
     let open = approvals(&find(args.peer)?)?;
@@ -200,7 +200,7 @@ pub(super) fn ended(targets: &[DaemonTarget], id: &str) -> Result<(), CommandFai
             SystemReply::Done(payload) => payload,
         };
         let Some(word) = stands.get("outcome").and_then(Value::as_keyword) else {
-            std::thread::sleep(POLL);
+            std::thread::sleep(POLL_INTERVAL);
             continue;
         };
         let said = stands.get("said");

@@ -7,7 +7,7 @@ use bridle_shell::DaemonAddress;
 use bridle_shell::ask::{
     self, AnsweredElsewhere, AskConsole, AskOutput, AskRequest, frames, lines,
 };
-use bridle_shell::client::{ClientAuth, ClientOptions, DaemonTarget, TIMEOUT};
+use bridle_shell::client::{ANSWER_TIMEOUT, ClientAuth, ClientOptions, DaemonTarget};
 use bridle_shell::openharness::http::{EngineUrl, HttpOptions, HttpTransport, TransportError};
 use bridle_shell::openharness::{TurnResult, UserIntent};
 use bridle_wire::openharness::feedback::DirectiveOutcome;
@@ -93,7 +93,7 @@ fn own_daemon(config: Option<PathBuf>) -> Option<Vec<DaemonTarget>> {
     };
     Some(vec![DaemonTarget {
         addr,
-        options: ClientOptions { timeout: TIMEOUT, auth: ClientAuth::None },
+        options: ClientOptions { timeout: ANSWER_TIMEOUT, auth: ClientAuth::None },
     }])
 }
 
@@ -106,7 +106,7 @@ fn framed(addr: DaemonAddress, args: AskArgs) -> Result<BridleExit, CommandFailu
         }
         None => ClientAuth::None,
     };
-    let options = ClientOptions { timeout: TIMEOUT, auth };
+    let options = ClientOptions { timeout: ANSWER_TIMEOUT, auth };
     let order = frames::AttachOrder {
         targets: vec![DaemonTarget { addr, options }],
         session: args.session.unwrap_or_default(),

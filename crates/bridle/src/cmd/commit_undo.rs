@@ -46,6 +46,6 @@ pub(super) fn run(how: &TakeBackArgs, record: u64) -> Result<Option<BridleExit>,
         Some(_) if how.json => print(&shown("done")).map(Some),
         Some(files) => print(&format!("taken back: {files} files\n")).map(Some),
         None => Err(CommandFailure::new(BridleExit::Temporary, "it was not taken back")
-            .hint("`bridle approvals` lists what waits for a yes")),
+            .hint("`bridle approvals` lists pending approvals")),
     }
 }

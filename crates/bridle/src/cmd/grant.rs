@@ -28,7 +28,7 @@ use crate::json::{object, quoted};
 use crate::settings::{GivenFlags, ResolvedSettings};
 
 /// Decisions of the past that a grant is tried on without a daemon.
-const REHEARSED: usize = 100_000;
+const MAX_REHEARSED_DECISIONS: usize = 100_000;
 
 /// Capability of a daemon that makes grants.
 const CAPABILITY: &str = ":grant";
@@ -74,7 +74,7 @@ impl PlannedGrant {
             until,
             file: &file,
             state: &state_dir(given)?,
-            rehearsed: REHEARSED,
+            rehearsed: MAX_REHEARSED_DECISIONS,
         });
         let patch = patch.map_err(|error| failure(&error))?;
         Ok(PlannedGrant { told: Value::plist(patch.to_pairs()), patch: Some(patch) })

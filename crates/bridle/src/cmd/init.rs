@@ -22,13 +22,13 @@ use crate::json::{object, quoted};
 use crate::settings::{self, GivenFlags, ResolvedSettings};
 
 /// Entries of the list of what is not read that are shown to people.
-const SHOWN: usize = 20;
+const MAX_SHOWN_FILES: usize = 20;
 
 /// Time between two drawings of the bar.
-const FRAME: Duration = Duration::from_millis(100);
+const FRAME_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Width of the bar, in characters.
-const WIDTH: usize = 30;
+const BAR_WIDTH: usize = 30;
 
 pub(crate) fn run(args: InitArgs) -> Result<BridleExit, CommandFailure> {
     let given = GivenFlags::with_state(args.peer.file.clone(), args.state.clone());
@@ -228,11 +228,11 @@ fn told(folder: &Path, survey: &MemexSurvey) -> String {
     );
     let _ =
         writeln!(text, "not read: {others} other files, {hidden} hidden ones, locks and backups");
-    for entry in skipped.iter().take(SHOWN) {
+    for entry in skipped.iter().take(MAX_SHOWN_FILES) {
         let path: String = entry.path.chars().filter(|c| !c.is_control()).collect();
         let _ = writeln!(text, "not read: {path} ({})", entry.why.word());
     }
-    let more = skipped.len().saturating_sub(SHOWN) + more_skipped;
+    let more = skipped.len().saturating_sub(MAX_SHOWN_FILES) + more_skipped;
     if more > 0 {
         let _ = writeln!(text, "not read: {more} more; --json lists them");
     }
@@ -389,15 +389,16 @@ impl ProgressBar {
     }
 
     fn draw(&mut self, progress: IndexProgress) {
-        let is_due = self.drawn.is_none_or(|drawn| drawn.elapsed() >= FRAME);
+        let is_due = self.drawn.is_none_or(|drawn| drawn.elapsed() >= FRAME_INTERVAL);
         if !self.is_on || !is_due {
             return;
         }
         self.drawn = Some(Instant::now());
         let IndexProgress { files, all_files, bytes, all_bytes } = progress;
-        let full =
-            usize::try_from(bytes * WIDTH as u64 / all_bytes.max(1)).unwrap_or(WIDTH).min(WIDTH);
-        let (done, left) = ("#".repeat(full), "-".repeat(WIDTH - full));
+        let full = usize::try_from(bytes * BAR_WIDTH as u64 / all_bytes.max(1))
+            .unwrap_or(BAR_WIDTH)
+            .min(BAR_WIDTH);
+        let (done, left) = ("#".repeat(full), "-".repeat(BAR_WIDTH - full));
         let what = self.what;
         // A bar that cannot be drawn is missed by nobody.
         let _ = write!(io::stderr().lock(), "\r{what} [{done}{left}] {files}/{all_files} files");

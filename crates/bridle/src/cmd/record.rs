@@ -29,16 +29,16 @@ use crate::settings::{GivenFlags, ResolvedSettings, StateDir};
 
 /// Time between two looks at a record that is being followed: below what people notice, and one
 /// small query each.
-const LOOK: Duration = Duration::from_millis(100);
+const FOLLOW_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Time between two words about long work.
-const PROGRESS: Duration = Duration::from_millis(500);
+const PROGRESS_INTERVAL: Duration = Duration::from_millis(500);
 
 /// Longest wait for an answer of a daemon about its record: verifying reads all of it.
 const RECORD_TIMEOUT: Duration = Duration::from_secs(600);
 
 /// Records asked for at a time.
-const PAGE: usize = 512;
+const PAGE_RECORDS: usize = 512;
 
 pub(crate) fn log(args: args::LogCommand) -> Result<BridleExit, CommandFailure> {
     match args.verb {
@@ -66,7 +66,7 @@ fn list(args: &args::LogListArgs) -> Result<BridleExit, CommandFailure> {
     let mut out = data_writer();
     let mut line = String::new();
     while left > 0 {
-        let most = usize::try_from(left).unwrap_or(PAGE).min(PAGE);
+        let most = usize::try_from(left).unwrap_or(PAGE_RECORDS).min(PAGE_RECORDS);
         let page = history.page(after, &wanted, most).map_err(|error| failure(&error))?;
         for record in &page {
             line.clear();
@@ -81,7 +81,7 @@ fn list(args: &args::LogListArgs) -> Result<BridleExit, CommandFailure> {
             if !args.follow {
                 break;
             }
-            std::thread::sleep(LOOK);
+            std::thread::sleep(FOLLOW_INTERVAL);
         }
     }
     out.flush().map_err(|error| unwritten(&error))?;
@@ -165,7 +165,7 @@ fn mirror(args: &args::MirrorArgs) -> Result<BridleExit, CommandFailure> {
         if args.once {
             return print(&format!("{} records in {}\n", mirror.last(), args.file.display()));
         }
-        std::thread::sleep(LOOK);
+        std::thread::sleep(FOLLOW_INTERVAL);
     }
 }
 
@@ -389,7 +389,7 @@ impl ProgressLine {
     }
 
     fn tell(&mut self, done: u64, all: u64) {
-        if !self.wanted || self.last.elapsed() < PROGRESS {
+        if !self.wanted || self.last.elapsed() < PROGRESS_INTERVAL {
             return;
         }
         self.last = Instant::now();

@@ -9,7 +9,7 @@ use crate::args::chat::RelayArgs;
 use crate::exit::{BridleExit, CommandFailure};
 
 /// Bytes moved at a time.
-const CHUNK: usize = 64 << 10;
+const CHUNK_BYTES: usize = 64 << 10;
 
 pub(crate) fn run(args: RelayArgs) -> Result<BridleExit, CommandFailure> {
     let timeout = args.peer.timeout;
@@ -31,7 +31,7 @@ pub(crate) fn run(args: RelayArgs) -> Result<BridleExit, CommandFailure> {
 
 /// Passes on what comes, at once.
 fn pass(from: &mut impl Read, to: &mut impl Write) -> io::Result<()> {
-    let mut chunk = vec![0; CHUNK];
+    let mut chunk = vec![0; CHUNK_BYTES];
     loop {
         match from.read(&mut chunk) {
             Ok(0) => return Ok(()),

@@ -133,7 +133,7 @@ fn failure(error: &DaemonError) -> CommandFailure {
             "check the free disk space and the owner of the state directory; `bridle log verify` \
              checks the record",
         ),
-        DaemonError::Stdio(_) | DaemonError::Random(_) | DaemonError::Keeper(_) => {
+        DaemonError::Stdio(_) | DaemonError::Random(_) | DaemonError::Thread(_) => {
             (BridleExit::Io, "check the process limits: ulimit -a")
         }
         _ => (BridleExit::Config, "`bridle config show` shows the source of each value"),

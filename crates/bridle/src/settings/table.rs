@@ -215,7 +215,7 @@ pub(crate) static TABLE: &[SettingRow] = &[
         flag: Some("http-private"),
         kind: SettingKind::Hosts,
         default: SettingPreset::Text("off"),
-        doc: "Hosts of your own network that `:http` may reach after a yes: HOST:PORT, comma-separated, or off",
+        doc: "Hosts of your own network that `:http` may reach after approval: HOST:PORT, comma-separated, or off",
         group: SettingGroup::Main,
     },
     SettingRow {
@@ -260,7 +260,7 @@ pub(crate) static TABLE: &[SettingRow] = &[
         flag: Some("project"),
         kind: SettingKind::Path,
         default: SettingPreset::Unset,
-        doc: "Folder of sessions that were given none with `bridle project`; changes there wait for a yes",
+        doc: "Project of sessions for which `bridle project` chose none; changes there wait for approval",
         group: SettingGroup::Main,
     },
     SettingRow {

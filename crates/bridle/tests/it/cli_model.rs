@@ -167,7 +167,7 @@ fn a_changed_address_waits_for_a_yes_that_shows_it() {
     shown.check(1, &diff, "");
     let approved = home.run(&["model", "approve", "--yes", "--json", "box"]);
     assert_eq!(lines(&approved)[0]["approved"], true, "{approved:?}");
-    home.run(&["model", "approve"]).prints("nothing waits for a yes\n");
+    home.run(&["model", "approve"]).prints("nothing waits for approval\n");
     assert_eq!(home.run(&["model", "test", "--here"]).code, 0);
     assert_eq!(other.requests().len(), 1);
     // A new one that would get a key waits too.

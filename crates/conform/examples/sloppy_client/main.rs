@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use bridle_shell::ask::frames::{AttachOrder, run};
 use bridle_shell::ask::{lines_of, new_id};
-use bridle_shell::client::{ClientAuth, ClientOptions, DaemonTarget, TIMEOUT};
+use bridle_shell::client::{ANSWER_TIMEOUT, ClientAuth, ClientOptions, DaemonTarget};
 use bridle_wire::seal::{KeyId, SigningKey};
 
 use faults::{Fault, faults};
@@ -42,7 +42,7 @@ fn main() {
             &std::fs::read(name).unwrap(),
         ))
     });
-    let options = ClientOptions { timeout: TIMEOUT, auth };
+    let options = ClientOptions { timeout: ANSWER_TIMEOUT, auth };
     let order = AttachOrder {
         targets: vec![DaemonTarget { addr: address.parse().unwrap(), options }],
         session: variable("OACP_SESSION"),

@@ -48,7 +48,7 @@ const ALPHABET: &[u8; 31] = b"23456789ABCDEFGHJKMNPQRSTUVWXYZ";
 
 /// Random bytes for each character of a code. Eight of them make the remainder of a division by 31
 /// uneven by less than one in 2^58.
-const DRAW: usize = 8;
+const BYTES_PER_CHARACTER: usize = 8;
 
 /// Context of the hashes: nothing else is hashed under these words.
 pub(crate) const CODE_CONTEXT: &str = "bridle pairing code at rest, version 1";
@@ -84,11 +84,11 @@ impl PairingCode {
     /// # Errors
     /// The system has no randomness.
     pub fn from_system() -> Result<PairingCode, PairingError> {
-        let mut bytes = [0; CODE_LEN * DRAW];
+        let mut bytes = [0; CODE_LEN * BYTES_PER_CHARACTER];
         getrandom::fill(&mut bytes)
             .map_err(|error| PairingError::Random(io::Error::other(error)))?;
         let mut code = String::with_capacity(CODE_LEN + 1);
-        for (index, draw) in bytes.chunks_exact(DRAW).enumerate() {
+        for (index, draw) in bytes.chunks_exact(BYTES_PER_CHARACTER).enumerate() {
             if index == CODE_LEN / 2 {
                 code.push('-');
             }

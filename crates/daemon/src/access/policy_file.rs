@@ -21,10 +21,10 @@ const MAX_FILE: u64 = 4 << 20;
 
 /// Age of the last write before a file is read: an editor that writes in place is done
 /// by then, and clocks of file systems tick every 10 ms or faster.
-const SETTLED: Duration = Duration::from_millis(100);
+const SETTLE_TIME: Duration = Duration::from_millis(100);
 
 /// Reads of a file that changes meanwhile.
-const TRIES: usize = 3;
+const READ_TRIES: usize = 3;
 
 /// Mode of a file that is made here.
 const MODE: u32 = 0o600;
@@ -80,7 +80,7 @@ pub fn read(path: &Path) -> Result<String, PolicyFileError> {
 
 /// Reads a policy file, calling `wait` before each try.
 fn read_after(path: &Path, wait: &mut dyn FnMut(&Metadata)) -> Result<String, PolicyFileError> {
-    for _ in 0..TRIES {
+    for _ in 0..READ_TRIES {
         if let Some(text) = try_read(path, wait)? {
             return Ok(text);
         }
@@ -122,7 +122,7 @@ fn try_read(
 #[expect(clippy::disallowed_methods, reason = "read on a thread for blocking work, or before any")]
 fn settle(meta: &Metadata) {
     let age = meta.modified().ok().and_then(|it| SystemTime::now().duration_since(it).ok());
-    if let Some(rest) = age.and_then(|age| SETTLED.checked_sub(age)) {
+    if let Some(rest) = age.and_then(|age| SETTLE_TIME.checked_sub(age)) {
         std::thread::sleep(rest);
     }
 }

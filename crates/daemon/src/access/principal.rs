@@ -1,7 +1,7 @@
 //! Who is at the other end of a connection, and what that alone permits.
 //!
-//! A connection has one [`Principal`] for its whole life. `talk` knows it from the way in, or has
-//! `conn` look it up in the system's table of sockets; the engine asks it before a session is
+//! A connection has one [`Principal`] for its whole life. `conversation` knows it from the way in, or has
+//! `connection` look it up in the system's table of sockets; the engine asks it before a session is
 //! shown or joined, and the record names it. What a principal may have *done* is not decided
 //! here: every proposal goes through the loop's `decide`.
 

@@ -1,6 +1,6 @@
 //! Buckets that say how often something may happen, and those of framed messages.
 //!
-//! `http/rate` counts requests with [`TokenBuckets`], `talk` counts frames with [`MessageLimiter`]: each
+//! `http/rate` counts requests with [`TokenBuckets`], `conversation` counts frames with [`MessageLimiter`]: each
 //! principal has a bucket of its own, so that one who sends too often makes nobody else wait. Kept in
 //! memory, bounded; nothing is slept for here.
 
@@ -55,7 +55,7 @@ impl Default for MessageRates {
 pub(crate) const MAX_BUCKETS: usize = 4_096;
 
 /// Time between two looks through all buckets for those that are full again.
-const SWEEP: Duration = Duration::from_secs(1);
+const SWEEP_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Refusal of something that happens too often.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -150,7 +150,7 @@ impl<K: Eq + Hash> TokenBuckets<K> {
 
     /// Drops buckets that are full; not more often than it is worth.
     fn sweep(&mut self, now: Duration) {
-        if self.swept.is_none_or(|last| now >= last + SWEEP) {
+        if self.swept.is_none_or(|last| now >= last + SWEEP_INTERVAL) {
             self.swept = Some(now);
             self.full_at.retain(|_, full_at| *full_at > now);
         }

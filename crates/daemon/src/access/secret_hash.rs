@@ -5,7 +5,7 @@
 
 use subtle::ConstantTimeEq as _;
 
-use crate::byte_text::{hex, unhex_array};
+use bridle_sexp::byte_text::{hex, unhex_array};
 
 /// Bytes of a hash.
 const HASH_BYTES: usize = 32;

@@ -38,7 +38,7 @@ pub use scope::{TokenScope, TokenScopes};
 
 use crate::access::private_file::FileStamp;
 use crate::access::secret_hash::SecretHash;
-use crate::byte_text::{hex, is_hex};
+use bridle_sexp::byte_text::{hex, is_hex, unhex_array};
 use file::TokensFile;
 use used::TokenLastUse;
 
@@ -220,12 +220,9 @@ impl TokenSeed {
     /// The system has no randomness.
     pub fn for_id(id: &TokenId) -> Result<TokenSeed, TokenError> {
         let mut seed = TokenSeed::from_system()?;
-        let digits = id.as_str().as_bytes().chunks_exact(2);
-        for (byte, pair) in seed.0[..ID_BYTES].iter_mut().zip(digits) {
-            // An id is hex digits.
-            let pair = std::str::from_utf8(pair).unwrap_or_default();
-            *byte = u8::from_str_radix(pair, 16).unwrap_or_default();
-        }
+        // An id is hex digits.
+        let id = unhex_array(id.as_str()).unwrap_or([0; ID_BYTES]);
+        seed.0[..ID_BYTES].copy_from_slice(&id);
         Ok(seed)
     }
 

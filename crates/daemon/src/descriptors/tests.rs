@@ -6,8 +6,8 @@ use super::*;
 fn room_is_what_connections_need_within_what_is_allowed() {
     assert_eq!(last_descriptor(1_000, None), 1_063);
     assert_eq!(last_descriptor(16_384, Some(1_024)), 1_023);
-    assert_eq!(last_descriptor(usize::MAX, None), MOST - 1);
-    assert_eq!(last_descriptor(usize::MAX, Some(u64::MAX)), MOST - 1);
+    assert_eq!(last_descriptor(usize::MAX, None), MAX_DESCRIPTORS - 1);
+    assert_eq!(last_descriptor(usize::MAX, Some(u64::MAX)), MAX_DESCRIPTORS - 1);
     assert_eq!(last_descriptor(1, Some(0)), 0);
 }
 

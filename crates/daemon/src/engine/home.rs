@@ -52,41 +52,52 @@ use crate::engine::home::unsaved_buffers::UnsavedBuffers;
 
 /// Everything that belongs to one owner.
 pub(crate) struct Home {
-    pub(in crate::engine) clock: Arc<MonotonicClock>,
-    pub(in crate::engine) keeper: RecordWriter,
+    pub(in crate::engine) record: HomeRecord,
     pub(in crate::engine) readers: ReaderPool,
-    pub(in crate::engine) host: Arc<Host>,
-    /// Descriptions of actions.
-    pub(in crate::engine) actions: ActionCatalog,
+    pub(in crate::engine) abilities: HomeAbilities,
     /// The Org files, if a folder is set.
     pub(in crate::engine) files: EngineFiles,
-    /// Language models, if the thinker asks any.
-    pub(in crate::engine) models: OnceLock<Arc<models::HomeModels>>,
-    /// Files and programs of the agent, if it has any.
-    pub(in crate::engine) effects: Option<Workspace>,
-    pub(in crate::engine) refusals: RefusalCounter,
     /// Policies that hold.
     pub(crate) guard: PolicyGuard,
     /// Acts of principals in all sessions, as budgets count them.
-    pub(in crate::engine) sums: PrincipalUsageSums,
+    pub(in crate::engine) usage: PrincipalUsageSums,
     /// Schedules of all sessions.
-    pub(in crate::engine) plans: ScheduleList,
-    /// Use of the record's budgets.
-    pub(in crate::engine) spending: Arc<RecordBudgetUse>,
+    pub(in crate::engine) schedules: ScheduleList,
     /// Buffers that shells have not saved.
-    pub(crate) overlays: Arc<UnsavedBuffers>,
+    pub(crate) buffers: Arc<UnsavedBuffers>,
     /// Secrets by name and host, for whoever sends a request; masked in everything that is recorded or shown.
     pub(crate) secrets: Arc<SecretStore>,
-    /// Skills of the owner.
-    pub(in crate::engine) skills: Arc<SkillRegistry>,
     /// Settings as they were given.
     pub(in crate::engine) settings: Arc<[SettingFact]>,
+}
+
+/// Writing into the record: the clock and the thread that do it, and the bounds.
+pub(in crate::engine) struct HomeRecord {
+    pub(in crate::engine) clock: Arc<MonotonicClock>,
+    pub(in crate::engine) writer: RecordWriter,
+    /// Use of the record's budgets.
+    pub(in crate::engine) spending: Arc<RecordBudgetUse>,
+    /// Refused attempts, of which not every one is recorded.
+    pub(in crate::engine) refusals: RefusalCounter,
+}
+
+/// Thinkers and actuators of a home, and what they work with.
+pub(in crate::engine) struct HomeAbilities {
+    pub(in crate::engine) host: Arc<Host>,
+    /// Descriptions of actions.
+    pub(in crate::engine) actions: ActionCatalog,
+    /// Language models, if the thinker asks any.
+    pub(in crate::engine) models: OnceLock<Arc<models::HomeModels>>,
+    /// Files and programs of the agent, if it has any.
+    pub(in crate::engine) workspace: Option<Workspace>,
+    /// Skills of the owner.
+    pub(in crate::engine) skills: Arc<SkillRegistry>,
 }
 
 impl Home {
     /// Whether the record takes what it is given.
     pub(crate) fn is_healthy(&self) -> bool {
-        self.keeper.is_healthy()
+        self.record.writer.is_healthy()
     }
 
     /// The user's files, once there are any to look after.
@@ -100,15 +111,11 @@ impl Home {
     }
 
     pub(in crate::engine) fn host(&self) -> Arc<Host> {
-        Arc::clone(&self.host)
+        Arc::clone(&self.abilities.host)
     }
 
     pub(in crate::engine) fn host_ref(&self) -> &Host {
-        &self.host
-    }
-
-    pub(in crate::engine) fn keeper(&self) -> &RecordWriter {
-        &self.keeper
+        &self.abilities.host
     }
 
     /// Has an append kept.
@@ -116,17 +123,17 @@ impl Home {
         &self,
         append: RecordAppend,
     ) -> Result<AppendNumbers, AppendError> {
-        self.keeper.append(append).await
+        self.record.writer.append(append).await
     }
 
     /// The present, in milliseconds since 1970.
     pub(in crate::engine) fn now(&self) -> i64 {
-        self.clock.now()
+        self.record.clock.now()
     }
 
     /// Number of the latest record.
     pub(in crate::engine) fn head(&self) -> u64 {
-        self.keeper.head()
+        self.record.writer.head()
     }
 
     /// Asks the policies whether somebody may do this to a session. Anybody of whom nothing is

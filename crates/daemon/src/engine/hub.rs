@@ -65,7 +65,7 @@ pub(in crate::engine) struct SessionHandle {
 impl Hub {
     /// Whether a skill is for the procedure of this name.
     pub(crate) fn knows_procedure(&self, id: &str) -> bool {
-        self.home.skills.table().knows_procedure(id)
+        self.home.abilities.skills.table().knows_procedure(id)
     }
 
     /// Returns the counters of the engine.
@@ -79,8 +79,8 @@ impl Hub {
         session: &Arc<LiveSessionSlot>,
         inner: &mut SlotState,
     ) {
-        if !inner.driving {
-            inner.driving = true;
+        if !inner.residence.driving {
+            inner.residence.driving = true;
             // In a place of its own: a task is handed on several times until it is where it stays.
             self.running.tasks.spawn((self.drive)(Arc::clone(self), Arc::clone(session)));
         }
@@ -93,7 +93,7 @@ impl Hub {
         work: InboxItem,
     ) {
         let mut inner = session.lock();
-        inner.inbox.push_back(work);
+        inner.inbox.work.push_back(work);
         self.wake_drive(session, &mut inner);
     }
 
@@ -102,11 +102,11 @@ impl Hub {
         let Some(SessionHandle { session, .. }) = held else { return };
         let reached = {
             let mut inner = session.lock();
-            if inner.inbox.is_empty() && !inner.driving {
+            if inner.inbox.work.is_empty() && !inner.residence.driving {
                 return;
             }
             let (done, reached) = oneshot::channel();
-            inner.inbox.push_back(InboxItem::Reach(done));
+            inner.inbox.work.push_back(InboxItem::Reach(done));
             self.wake_drive(session, &mut inner);
             reached
         };
@@ -128,8 +128,8 @@ impl Hub {
             return Err(gone.clone());
         }
         inner.check_room(self.limits.inbox)?;
-        inner.signals += 1;
-        inner.inbox.push_back(work);
+        inner.inbox.signals += 1;
+        inner.inbox.work.push_back(work);
         self.wake_drive(session, &mut inner);
         Ok(())
     }
@@ -181,8 +181,12 @@ impl Hub {
         let stamp = self.directory.stamp();
         let (before, is_known, is_empty) = {
             let mut inner = session.lock();
-            let before = std::mem::replace(&mut inner.stamp, stamp);
-            (before, std::mem::replace(&mut inner.rested, is_loaded), inner.feeds.is_empty())
+            let before = std::mem::replace(&mut inner.residence.stamp, stamp);
+            (
+                before,
+                std::mem::replace(&mut inner.residence.rested, is_loaded),
+                inner.feeds.is_empty(),
+            )
         };
         let gives_way = {
             let mut resting = self.directory.loaded.lock().unwrap_or_else(PoisonError::into_inner);
@@ -213,14 +217,14 @@ impl Hub {
         let Some(session) = map.get(id) else { return };
         let mut inner = session.lock();
         // One that is driven comes here again when it rests.
-        if !inner.driving && inner.core.is_some() {
-            inner.inbox.push_back(InboxItem::Evict);
+        if !inner.residence.driving && inner.core.is_some() {
+            inner.inbox.work.push_back(InboxItem::Evict);
             self.wake_drive(session, &mut inner);
         }
     }
 
     fn hold(self: &Arc<Hub>, session: &Arc<LiveSessionSlot>) -> SessionHandle {
-        session.lock().pins += 1;
+        session.lock().residence.pins += 1;
         SessionHandle { hub: Arc::clone(self), session: Arc::clone(session) }
     }
 
@@ -231,7 +235,7 @@ impl Hub {
         attempt: RefusedAttempt<'_>,
     ) -> EngineError {
         let failure = attempt.failure(who);
-        let Some(unrecorded) = self.home.refusals.count(who, Instant::now()) else {
+        let Some(unrecorded) = self.home.record.refusals.count(who, Instant::now()) else {
             return failure;
         };
         let body = attempt.body(failure.code, unrecorded).to_string();
@@ -259,7 +263,7 @@ impl Drop for SessionHandle {
     fn drop(&mut self) {
         let is_unused = {
             let mut inner = self.session.lock();
-            inner.pins -= 1;
+            inner.residence.pins -= 1;
             inner.is_unused()
         };
         // Whoever makes it unused later sees to it then.

@@ -18,7 +18,6 @@ use bridle_skill_host::SkillThinker;
 
 use crate::config::{DaemonConfig, ThinkerChoice};
 use crate::engine::clock::MonotonicClock;
-use crate::engine::home::Home;
 use crate::engine::home::action_catalog::ActionCatalog;
 use crate::engine::home::effects;
 use crate::engine::home::engine_files::EngineFiles;
@@ -31,6 +30,7 @@ use crate::engine::home::refusals::RefusalCounter;
 use crate::engine::home::schedules::ScheduleList;
 use crate::engine::home::spending::RecordBudgetUse;
 use crate::engine::home::unsaved_buffers::UnsavedBuffers;
+use crate::engine::home::{Home, HomeAbilities, HomeRecord};
 use crate::engine::hub::Hub;
 use crate::engine::hub::engine_tasks::EngineTasks;
 use crate::engine::queries::context_actuator::ContextActuator;
@@ -82,7 +82,7 @@ pub(crate) async fn start_hub(config: &DaemonConfig) -> Result<Arc<Hub>, DaemonE
     let host = host.with_thinker_before(|inner| models.before(inner));
     let hub = start_with(config, Arc::clone(&facts), host).await?;
     // Set once, before anybody can ask.
-    let _ = hub.home.models.set(Arc::clone(&models));
+    let _ = hub.home.abilities.models.set(Arc::clone(&models));
     hub.running.tasks.spawn(prompt_memory::watch(models, facts, hub.running.quit.clone()));
     Ok(hub)
 }
@@ -115,15 +115,15 @@ pub(in crate::engine) async fn start_with(
     host.refresh_actuators();
     let reader = store.reader().map_err(DaemonError::Record)?;
     let waiting = reader.open_sessions().map_err(DaemonError::Record)?;
-    let sums = PrincipalUsageSums::read(&reader, clock.now()).map_err(DaemonError::Record)?;
-    let overlays =
+    let usage = PrincipalUsageSums::read(&reader, clock.now()).map_err(DaemonError::Record)?;
+    let buffers =
         Arc::new(UnsavedBuffers::open(&config.state, &reader).map_err(DaemonError::Overlays)?);
     let guard = PolicyGuard::start(config, |hash| was_installed(&reader, hash));
     let spending = Arc::new(RecordBudgetUse::read(&reader, config).map_err(DaemonError::Record)?);
     let actions = ActionCatalog::start(&host.catalog(), &reader).map_err(DaemonError::Record)?;
     drop(reader);
     let metrics = EngineMetrics::default();
-    let (keeper, keeping) = RecordWriter::start(
+    let (writer, keeping) = RecordWriter::start(
         store,
         head,
         &config.state,
@@ -131,31 +131,31 @@ pub(in crate::engine) async fn start_with(
         metrics.commits.clone(),
         &spending,
     )
-    .map_err(DaemonError::Keeper)?;
-    files.attend(config.memex.as_deref(), memory, &overlays)?;
+    .map_err(DaemonError::Thread)?;
+    files.attend(config.memex.as_deref(), memory, &buffers)?;
     let limits = config.engine;
-    let home = Home {
-        clock,
-        keeper,
-        readers: ReaderPool::new(config.state.clone(), limits.readers),
-        actions,
+    let abilities = HomeAbilities {
         host: Arc::new(host),
-        files,
+        actions,
         models: OnceLock::new(),
-        effects: workspace,
-        refusals: RefusalCounter::default(),
-        guard,
-        sums,
-        plans: ScheduleList::default(),
-        spending,
-        overlays,
-        secrets: config.secret_store(),
+        workspace,
         skills: Arc::clone(&skills),
+    };
+    let home = Home {
+        record: HomeRecord { clock, writer, spending, refusals: RefusalCounter::default() },
+        readers: ReaderPool::new(config.state.clone(), limits.readers),
+        abilities,
+        files,
+        guard,
+        usage,
+        schedules: ScheduleList::default(),
+        buffers,
+        secrets: config.secret_store(),
         settings: Arc::clone(&config.settings),
     };
     let skills = HostedSkills {
         registry: skills,
-        host: Arc::clone(&home.host),
+        host: Arc::clone(&home.abilities.host),
         proposer: Arc::new(SessionProposer(Arc::clone(&facts))),
     };
     skills.publish();
@@ -186,10 +186,10 @@ pub(crate) async fn stop_hub(hub: &Arc<Hub>, grace: Duration) {
     hub.running.quit.cancel();
     for session in hub.directory.present() {
         let mut inner = session.lock();
-        for worker in inner.workers.values().filter(|worker| !worker.is_paid) {
+        for worker in inner.open.workers.values().filter(|worker| !worker.is_paid) {
             worker.cancel.cancel();
         }
-        inner.inbox.push_back(InboxItem::Evict);
+        inner.inbox.work.push_back(InboxItem::Evict);
         hub.wake_drive(&session, &mut inner);
     }
     hub.running.tasks.close();
@@ -206,12 +206,12 @@ pub(crate) async fn stop_hub(hub: &Arc<Hub>, grace: Duration) {
     }
     hub.home.files.stop().await;
     note(hub, RecordKind::DaemonDown).await;
-    hub.home.keeper.close();
+    hub.home.record.writer.close();
     let keeping = hub.running.keeping.lock().unwrap_or_else(PoisonError::into_inner).take();
     if let Some(keeping) = keeping {
         let ended = tokio::task::spawn_blocking(move || keeping.join()).await;
         if !matches!(ended, Ok(Ok(()))) {
-            tracing::error!("the keeper of the record broke off");
+            tracing::error!("the record writer broke off");
         }
     }
 }
@@ -220,7 +220,7 @@ pub(crate) async fn stop_hub(hub: &Arc<Hub>, grace: Duration) {
 async fn end_paid_thoughts(hub: &Hub, wait: Duration) {
     tokio::time::sleep(wait).await;
     for session in hub.directory.present() {
-        for worker in session.lock().workers.values() {
+        for worker in session.lock().open.workers.values() {
             worker.cancel.cancel();
         }
     }
@@ -271,7 +271,7 @@ async fn keep_time(hub: Arc<Hub>, heartbeat: Option<Duration>) {
             .directory
             .wakes
             .next()
-            .map_or(MAX_TIMER_SLEEP, |at| hub.home.clock.until(at).min(MAX_TIMER_SLEEP));
+            .map_or(MAX_TIMER_SLEEP, |at| hub.home.record.clock.until(at).min(MAX_TIMER_SLEEP));
         let beat =
             next_beat.map_or(MAX_TIMER_SLEEP, |at| at.saturating_duration_since(Instant::now()));
         tokio::select! {

@@ -102,7 +102,7 @@ pub(in crate::engine) fn think(
     let is_paid = hub.home.host_ref().is_paid(&prompt);
     let cancel = enlist(session, effect, is_paid);
     let context = &prompt.context;
-    session.lock().thought = context.seq.map(|seq| (context.turn.0, seq.0));
+    session.lock().known.thought = context.seq.map(|seq| (context.turn.0, seq.0));
     let (hub, session) = (Arc::clone(hub), Arc::clone(session));
     let tasks = hub.running.tasks().clone();
     tasks.spawn(async move {
@@ -241,14 +241,14 @@ async fn act(
 fn enlist(session: &LiveSessionSlot, effect: u64, is_paid: bool) -> CancelFlag {
     let cancel = CancelFlag::new();
     let worker = CancellableWorker { cancel: cancel.clone(), is_paid };
-    session.lock().workers.insert(effect, worker);
+    session.lock().open.workers.insert(effect, worker);
     cancel
 }
 
 /// Hands in what came of it.
 fn finish(hub: &Arc<Hub>, session: &Arc<LiveSessionSlot>, effect: u64, work: InboxItem) {
     let mut inner = session.lock();
-    inner.workers.remove(&effect);
+    inner.open.workers.remove(&effect);
     // What was broken off because the daemon stops is asked again after the start, unless it cost
     // something; a draft that came is kept.
     let is_draft = matches!(work, InboxItem::Drafted { draft: Ok(_), .. });
@@ -256,6 +256,6 @@ fn finish(hub: &Arc<Hub>, session: &Arc<LiveSessionSlot>, effect: u64, work: Inb
     if hub.running.is_stopping() && is_answer && !is_draft {
         return;
     }
-    inner.inbox.push_back(work);
+    inner.inbox.work.push_back(work);
     hub.wake_drive(session, &mut inner);
 }

@@ -11,7 +11,8 @@ use bridle_sexp::Value;
 use bridle_wire::openharness::feedback::DirectiveResult;
 use bridle_wire::openharness::{ErrorObject, OpenHarnessCode, ResponseMessage};
 
-use super::to_response::{AnswerContext, RESULT_WISH, directive_id, render};
+use super::directive::{RESULT_WISH, directive_id, render};
+use super::to_response::AnswerContext;
 use super::{HttpService, continuation};
 use crate::access::principal::Principal;
 use crate::engine::{DaemonQuery, EngineErrorCode};

@@ -36,10 +36,10 @@ use super::trace_headers::TraceHeaders;
 use super::{HttpService, response};
 use crate::access::principal::Principal;
 use crate::byte_budget::ConnectionBytes;
-use crate::byte_text::hex;
 use crate::config::{AttachmentLimits, DaemonConfig};
 use crate::error::DaemonError;
 use crate::fetch::AttachmentFetcher;
+use bridle_sexp::byte_text::hex;
 
 pub(super) use resolve::{AttachmentFacts, repeats_first, resolve};
 

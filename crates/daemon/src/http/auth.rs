@@ -283,7 +283,7 @@ impl HttpPeer {
             let alone = shown.next().is_none().then_some(credential);
             let token = alone.and_then(|credential| bearer(credential.to_str().ok()?));
             let grant = token.and_then(|token| http.tokens.verify(token, now()))?;
-            return Some(Principal::of_token(grant, http.shared.own_uid));
+            return Some(Principal::of_token(grant, http.shared.own_uid()));
         }
         match self.way {
             ConnectionKind::Tls(Some(certificate)) => {
@@ -298,7 +298,7 @@ impl HttpPeer {
                 Some(ends) => http.shared.sockets.clone().uid(ends).await,
                 None => None,
             };
-            Principal::of_http_socket(uid, http.shared.own_uid)
+            Principal::of_http_socket(uid, http.shared.own_uid())
         };
         match self.without_token.get_or_init(look).await {
             Principal::Anonymous => None,

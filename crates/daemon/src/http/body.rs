@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use axum::body::{Bytes, HttpBody};
 
-use crate::byte_budget::{ConnectionBytes, RESERVE};
+use crate::byte_budget::{ConnectionBytes, RESERVE_BYTES};
 
 /// A body as far as it was read.
 #[derive(Debug)]
@@ -27,7 +27,7 @@ pub(super) enum BodyRead {
 
 /// Most bytes of a body that are read to repeat its ids in a refusal. A connection may hold as many
 /// outside the common limit.
-pub(super) const MAX_ECHOED_BYTES: usize = RESERVE;
+pub(super) const MAX_ECHOED_BYTES: usize = RESERVE_BYTES;
 
 /// Longest time for the body of an unknown peer.
 pub(super) const STRANGER_BODY_DEADLINE: Duration = Duration::from_secs(5);

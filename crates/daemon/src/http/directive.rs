@@ -1,25 +1,44 @@
-//! Directives that an answer has beside its text, as `to_response` gives them to a shell.
+//! Directives of an answer: the texts that it shows, and what it has beside them, as a shell gets them.
 
 use bridle_sexp::Value;
-use bridle_wire::openharness::directive::{DirectiveExecution, DirectivePriority, RiskTier};
-use bridle_wire::openharness::ids::ActionType;
+use bridle_wire::openharness::directive::{
+    DirectiveExecution, DirectivePriority, ResultWish, RiskTier,
+};
+use bridle_wire::openharness::ids::{ActionType, DirectiveId};
 use bridle_wire::openharness::json::JsonNumber;
+use bridle_wire::openharness::payload::TextFormat;
 use bridle_wire::openharness::shape::{ApprovalGate, StartDeadline};
 use bridle_wire::openharness::{Directive, Json, JsonObject};
 
-use super::to_response::{self, ResponseReader};
+use super::shell_description::ShellDescription;
+use crate::numbered_names::numbered;
+
+/// Whether the results of directives are waited for, unless they are answers.
+pub(super) const RESULT_WISH: ResultWish = ResultWish::None;
+
+/// The name of a directive within its run.
+pub(super) fn directive_id(run: &str, index: usize) -> DirectiveId {
+    let name = numbered(&[run, "."], u64::try_from(index).unwrap_or(u64::MAX));
+    DirectiveId::new(name).expect("a session and two numbers are short")
+}
+
+/// A directive that shows a text.
+pub(super) fn render(text: &str, about: &ShellDescription) -> Directive {
+    let format = if about.is_terminal() { TextFormat::Plain } else { TextFormat::Markdown };
+    Directive::render_message(&about.printable(text), format)
+}
 
 /// The directives of an answer. A shell that cannot ask its user gets a text in the place of one that waits for them.
-pub(super) fn all(payload: &Value, reader: &ResponseReader<'_>) -> Vec<Directive> {
+pub(super) fn all(payload: &Value, can_ask: bool, about: &ShellDescription) -> Vec<Directive> {
     let recorded = payload.get("directives").and_then(Value::elements).unwrap_or_default();
     let read = |value: &Value| {
         let directive = directive(value)?;
-        if directive.requires_user_approval == ApprovalGate::Open || reader.asks.is_some() {
+        if directive.requires_user_approval == ApprovalGate::Open || can_ask {
             return Some(directive);
         }
         let kind = directive.action_type.as_str();
-        let text = format!("`{kind}` needs a yes, and this program cannot ask for one.");
-        Some(to_response::render(&text, reader.about))
+        let text = format!("`{kind}` needs approval, and this program cannot ask for it.");
+        Some(render(&text, about))
     };
     recorded.iter().filter_map(read).collect()
 }

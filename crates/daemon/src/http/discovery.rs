@@ -30,7 +30,7 @@ use bridle_wire::openharness::{
 use super::auth::HttpPeer;
 use super::rate::RequestSource;
 use super::trace_headers::TraceHeaders;
-use super::{HttpService, attachments, response};
+use super::{HttpService, attachments, openapi, response};
 use crate::access::principal::Principal;
 use crate::config::{DaemonConfig, EventRate};
 
@@ -171,6 +171,8 @@ pub(super) fn capabilities(
 pub(super) struct DiscoveryDocuments {
     here: String,
     elsewhere: String,
+    /// The OpenAPI document.
+    pub(super) openapi: String,
 }
 
 impl DiscoveryDocuments {
@@ -180,6 +182,7 @@ impl DiscoveryDocuments {
         DiscoveryDocuments {
             here: of(config.http_rates.local),
             elsewhere: of(config.http_rates.remote),
+            openapi: openapi::document(),
         }
     }
 

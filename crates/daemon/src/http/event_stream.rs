@@ -28,7 +28,7 @@ use super::run::{FinishedRun, RunInProgress, RunNews};
 use super::sent_events::StreamResumption;
 use super::shell_description::ShellDescription;
 use super::to_response::{self, AnswerContext};
-use super::{HttpService, discovery};
+use super::{HttpService, directive, discovery};
 use crate::access::principal::Principal;
 
 /// Events that wait for a reader; then the stream waits.
@@ -202,8 +202,8 @@ impl EventMaker {
         let directive_id = self.directive(0);
         if !self.has_begun {
             self.has_begun = true;
-            let directive = to_response::render("", about)
-                .with_id(directive_id.clone(), to_response::RESULT_WISH);
+            let directive =
+                directive::render("", about).with_id(directive_id.clone(), directive::RESULT_WISH);
             self.start(0, directive).await?;
         }
         let delta = DirectiveDelta {
@@ -298,7 +298,7 @@ impl EventMaker {
     }
 
     fn directive(&self, index: usize) -> DirectiveId {
-        to_response::directive_id(&self.run, index)
+        directive::directive_id(&self.run, index)
     }
 
     fn next(&mut self) -> u64 {

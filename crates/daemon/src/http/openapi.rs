@@ -345,7 +345,7 @@ pub(super) async fn serve(
     headers: HeaderMap,
 ) -> Response {
     let response = match peer.check(&headers) {
-        Ok(()) => response::json(StatusCode::OK, http.openapi.clone()),
+        Ok(()) => response::json(StatusCode::OK, http.discovery.openapi.clone()),
         Err(code) => response::error(code, &RequestEcho::default(), TraceHeaders::of(&headers)),
     };
     http.shared.metrics.http(response.status().as_u16());

@@ -22,7 +22,7 @@ use super::session_key;
 use super::shell_description::ShellDescription;
 use super::to_signal::{self, NAMED};
 use crate::access::principal::Principal;
-use crate::byte_budget::OWNED;
+use crate::byte_budget::OWNED_FACTOR;
 use crate::engine;
 use crate::engine::{
     AttachRequest, AttachRole, AttachedShell, EngineError, EngineErrorCode, OutboundItem,
@@ -129,7 +129,7 @@ pub(super) async fn begin(
     let refused = |failure: &EngineError| wanted.refused(failure);
     let message = to_signal::message(wanted.received, wanted.step.as_ref(), &wanted.files);
     let message = ShellSignal { id: wanted.id(), ..message };
-    let load = http.shared.budget.load(wanted.bytes.saturating_mul(OWNED));
+    let load = http.shared.budget.load(wanted.bytes.saturating_mul(OWNED_FACTOR));
     let admitted = match &wanted.step {
         _ if wanted.is_resumed => attachment.admit_again(message, load),
         Some(step) if step.is_late => attachment.admit_again(message, load),

@@ -126,7 +126,7 @@ async fn serve(
         let peer = HttpPeer::new(remote, local, ConnectionKind::Plain).seated(
             &link.seat,
             uid,
-            http.shared.own_uid,
+            http.shared.own_uid(),
         );
         return speak(&http, link, stream, peer).await;
     };
@@ -139,7 +139,7 @@ async fn serve(
         Ok(Ok(stream)) => {
             let way = ConnectionKind::Tls(tls::peer(stream.get_ref().1));
             let peer =
-                HttpPeer::new(remote, local, way).seated(&link.seat, uid, http.shared.own_uid);
+                HttpPeer::new(remote, local, way).seated(&link.seat, uid, http.shared.own_uid());
             Box::pin(speak(&http, link, stream, peer)).await;
         }
         Ok(Err(error)) => tracing::debug!(%error, "a handshake failed"),

@@ -11,7 +11,7 @@ use bridle_wire::openharness::request::RequestContext;
 use sha2::{Digest as _, Sha256};
 
 use crate::access::principal::Principal;
-use crate::byte_text::hex;
+use bridle_sexp::byte_text::hex;
 
 /// Prefix of names that are hashes.
 const HASHED_NAME_PREFIX: &str = "oh-";

@@ -9,8 +9,6 @@ use std::borrow::Cow;
 use bridle_loop::RefusalCode;
 use bridle_sexp::{Node, Value};
 use bridle_wire::openharness::directive::ResultWish;
-use bridle_wire::openharness::ids::DirectiveId;
-use bridle_wire::openharness::payload::TextFormat;
 use bridle_wire::openharness::shape::AnswerLatency;
 use bridle_wire::openharness::{
     Directive, ErrorObject, OpenHarnessCode, ReceivedRequest, RequestEcho, ResponseMessage,
@@ -18,16 +16,12 @@ use bridle_wire::openharness::{
 
 use super::approval::RecordedQuestion;
 use super::continuation;
-use super::directive;
+use super::directive::{self, RESULT_WISH, directive_id, render};
 use super::run::FinishedRun;
 use super::shell_description::ShellDescription;
 use super::token_sealer::TokenSealer;
 use super::{HttpService, discovery, session_key};
 use crate::access::principal::Principal;
-use crate::numbered_names::numbered;
-
-/// Whether the results of directives are waited for, unless they are answers.
-pub(super) const RESULT_WISH: ResultWish = ResultWish::None;
 
 /// Text for a shell whose action was denied, by its user or by somebody else.
 const DENIED: &str = "Not done: it was denied.";
@@ -162,7 +156,7 @@ fn success(ran: &FinishedRun, payload: &Value, reader: ResponseReader<'_>) -> Re
     let text = text.or_else(|| (ran.is_step && !is_pending).then(|| done(payload).into()));
     let mut directives: Vec<Directive> =
         text.iter().map(|text| render(text, reader.about)).collect();
-    directives.extend(directive::all(payload, &reader));
+    directives.extend(directive::all(payload, reader.asks.is_some(), reader.about));
     let mut asked = Vec::new();
     let shown = directives.len();
     let askable = reader.asks.map(|asks| (asks, RecordedQuestion::all(payload)));
@@ -226,18 +220,6 @@ fn done(payload: &Value) -> String {
         true => NOTHING_LEFT.to_owned(),
         false => acts.iter().map(line).collect::<Vec<_>>().join("\n"),
     }
-}
-
-/// The name of a directive within its run.
-pub(super) fn directive_id(run: &str, index: usize) -> DirectiveId {
-    let name = numbered(&[run, "."], u64::try_from(index).unwrap_or(u64::MAX));
-    DirectiveId::new(name).expect("a session and two numbers are short")
-}
-
-/// A directive that shows a text.
-pub(super) fn render(text: &str, about: &ShellDescription) -> Directive {
-    let format = if about.is_terminal() { TextFormat::Plain } else { TextFormat::Markdown };
-    Directive::render_message(&about.printable(text), format)
 }
 
 #[cfg(test)]

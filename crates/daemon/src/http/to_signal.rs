@@ -13,8 +13,8 @@ use bridle_wire::openharness::{Json, ReceivedRequest};
 use super::attachments::AttachmentFacts;
 use super::continuation::AllowedContinuation;
 use super::discovery;
-use crate::byte_text::hex;
 use crate::engine::ShellSignal;
+use bridle_sexp::byte_text::hex;
 
 /// Key of the id by which a step is called off: the step itself is known by its token.
 pub(super) const NAMED: &str = "request-id";

@@ -13,7 +13,7 @@ use ring::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use ring::hmac;
 
 use crate::access::private_file::{self, PrivateFile};
-use crate::byte_text::{hex, unhex};
+use bridle_sexp::byte_text::{hex, unhex};
 
 /// The file of the key, in the state directory.
 const KEY_FILE: &str = "continuation.key";

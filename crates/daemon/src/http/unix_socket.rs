@@ -27,7 +27,7 @@ pub(crate) async fn accept_loop(listener: UnixListener, http: Arc<HttpService>) 
 
 fn admit(http: &Arc<HttpService>, router: &Router, stream: UnixStream) {
     let uid = peer_uid(&stream);
-    let Some(uid) = uid.filter(|uid| admits(*uid, http.shared.own_uid)) else {
+    let Some(uid) = uid.filter(|uid| admits(*uid, http.shared.own_uid())) else {
         tracing::warn!(?uid, "another user is refused on the HTTP socket");
         return;
     };

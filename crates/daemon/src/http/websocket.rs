@@ -35,7 +35,7 @@ use super::server::HttpConnection;
 use super::trace_headers::TraceHeaders;
 use super::{HttpService, response};
 use crate::byte_budget::ConnectionBytes;
-use crate::byte_text::base64;
+use bridle_sexp::byte_text::base64;
 use frame::{WebSocketDecoder, WebSocketFault, WebSocketInput};
 
 /// The subprotocol that a shell must offer.
@@ -341,7 +341,7 @@ impl WebSocketConnection {
     }
 
     async fn write(&mut self, bytes: &[u8]) -> Result<(), WebSocketEnd> {
-        // A peer that takes nothing in time breaks the connection: see `slow`.
+        // A peer that takes nothing in time breaks the connection: see `write_deadline`.
         self.io.write_all(bytes).await?;
         Ok(self.io.flush().await?)
     }

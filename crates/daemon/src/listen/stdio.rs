@@ -15,7 +15,7 @@ use tokio::sync::oneshot;
 use crate::error::DaemonError;
 
 /// Bytes copied at a time: one pipe buffer of Linux.
-const CHUNK: usize = 64 << 10;
+const CHUNK_BYTES: usize = 64 << 10;
 
 /// Served standard streams.
 #[derive(Debug)]
@@ -57,7 +57,7 @@ impl StdioStreams {
 
 /// Copies until the end of `from`, flushing after each read: answers must not wait for more.
 fn copy(mut from: impl Read, mut to: impl Write) -> io::Result<()> {
-    let mut buffer = vec![0; CHUNK];
+    let mut buffer = vec![0; CHUNK_BYTES];
     loop {
         let n = match from.read(&mut buffer) {
             Ok(0) => return Ok(()),

@@ -17,7 +17,7 @@ use crate::error::DaemonError;
 use crate::state_folder::{check_place, create_private};
 
 /// Time that a socket found at the path may take to answer before it counts as busy.
-const PROBE: Duration = Duration::from_secs(2);
+const PROBE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// A socket file that is ours; removed when dropped, unless another took its place.
 #[derive(Debug)]
@@ -103,7 +103,7 @@ async fn refuse_if_taken(path: &Path) -> Result<(), DaemonError> {
     if !found.file_type().is_socket() {
         return Err(DaemonError::NotASocket { path: path.to_owned() });
     }
-    match tokio::time::timeout(PROBE, UnixStream::connect(path)).await {
+    match tokio::time::timeout(PROBE_TIMEOUT, UnixStream::connect(path)).await {
         // Refused means that no process listens: the file was left by one that died.
         Ok(Err(error)) if error.kind() == io::ErrorKind::ConnectionRefused => Ok(()),
         Ok(Err(error)) if error.kind() == io::ErrorKind::NotFound => Ok(()),

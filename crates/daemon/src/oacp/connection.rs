@@ -2,7 +2,7 @@
 //!
 //! The accept loop makes a [`OacpConnection`] and spawns it; it is a future written by hand, so
 //! that ten thousand idle ones cost a few hundred bytes each. A batch is: read once, answer
-//! every whole frame, write once. What the bytes mean is asked of `talk`; this file decides
+//! every whole frame, write once. What the bytes mean is asked of `conversation`; this file decides
 //! when to read, when to write, when to wait and when to end.
 //!
 //! ```text
@@ -28,7 +28,7 @@ use tokio::task::{JoinError, JoinHandle};
 use tokio_util::sync::WaitForCancellationFutureOwned;
 
 use crate::access::principal::Principal;
-use crate::byte_budget::{ConnectionBytes, OWNED};
+use crate::byte_budget::{ConnectionBytes, OWNED_FACTOR};
 use crate::connection_slots::ConnectionSlot;
 use crate::metrics::ConnectionTally;
 use crate::oacp::conversation::{
@@ -392,7 +392,7 @@ impl OacpConnection {
     }
 
     fn begin_judging(&mut self, work: LargePayload) {
-        let bytes = work.len().saturating_mul(OWNED);
+        let bytes = work.len().saturating_mul(OWNED_FACTOR);
         let task = self.service.judge(work, self.talk.dialect());
         self.judging = Some(PayloadCheck { task, bytes });
     }

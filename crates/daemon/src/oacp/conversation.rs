@@ -1,6 +1,6 @@
 //! One connection's side of the conversation: bytes in, answers out, no IO and no clock.
 //!
-//! `conn` calls [`Conversation::answer`] with everything received and not yet answered, and
+//! `connection` calls [`Conversation::answer`] with everything received and not yet answered, and
 //! [`Conversation::tell`] with what the engine has to say. The rule that a client without hello can rely
 //! on: each frame gets exactly one answer frame, in the order of the frames; only health is
 //! answered at once. Two frames are worth a note:
@@ -39,7 +39,7 @@ use crate::oacp::service::OacpService;
 pub(crate) use canned_replies::CannedReplies;
 use engine_link::{EngineLink, WaitingMessage};
 pub(crate) use engine_link::{LargeEvent, WaitReason};
-use payload_check::{LARGE, PayloadOrigin, judge_small};
+use payload_check::{LARGE_PAYLOAD_BYTES, PayloadOrigin, judge_small};
 pub(crate) use payload_check::{LargePayload, PayloadVerdict};
 
 /// Largest frame of an unknown peer. It can ask for health and built-in words, which take no more.
@@ -337,7 +337,10 @@ impl Conversation {
             (None, None) => Ok(()),
         };
         let RateExceeded { retry_after } = counted.err()?;
-        let id = str::from_utf8(text).ok().filter(|text| text.len() <= LARGE).and_then(id_of);
+        let id = str::from_utf8(text)
+            .ok()
+            .filter(|text| text.len() <= LARGE_PAYLOAD_BYTES)
+            .and_then(id_of);
         let wait = u64::try_from(retry_after.as_millis()).unwrap_or(u64::MAX).saturating_add(1);
         let failure = ErrorReply { retry_after_ms: Some(wait), ..OacpCode::RateLimited.into() };
         self.refuse(batch, id.as_ref(), &failure);
@@ -376,7 +379,7 @@ impl Conversation {
         if batch.traced {
             tracing::trace!(target: WIRE, "in {}", batch.service.replies.outline(bytes));
         }
-        if bytes.len() > LARGE {
+        if bytes.len() > LARGE_PAYLOAD_BYTES {
             return Some(AfterBatch::Judge(LargePayload::Frame(payload)));
         }
         match str::from_utf8(bytes) {

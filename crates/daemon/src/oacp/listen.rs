@@ -56,7 +56,7 @@ impl BoundListener {
                 let (stream, _) = ready!(listener.poll_accept(cx))?;
                 let uid = peer_uid(&stream);
                 let refused = match uid {
-                    Some(uid) if admits(uid, shared.own_uid) => None,
+                    Some(uid) if admits(uid, shared.own_uid()) => None,
                     _ => Some(OacpCode::NotPermitted),
                 };
                 Ok(AcceptedStream {
@@ -79,7 +79,7 @@ fn admit(arrival: AcceptedStream, service: &Arc<OacpService>) {
     let (standing, who) = match origin {
         PeerOrigin::Tcp(peer) => {
             let (standing, uid) = shared.look_at(peer, stream.local_addr());
-            (standing, uid.map(|uid| Principal::of_socket(uid, shared.own_uid)))
+            (standing, uid.map(|uid| Principal::of_socket(uid, shared.own_uid())))
         }
         PeerOrigin::Unix(_) | PeerOrigin::Stdio => (PeerStanding::Unix, None),
     };

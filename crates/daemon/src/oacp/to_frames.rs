@@ -1,6 +1,6 @@
 //! From what the engine has for a shell to the text of a frame.
 //!
-//! Called by `talk` for everything that leaves a session. An event is recorded as canonical
+//! Called by `conversation` for everything that leaves a session. An event is recorded as canonical
 //! text; what a shell sees of it is spliced from that text, piece by piece, and only for a shell
 //! with another dialect are values made and printed. The shapes are in `docs/protocol.md`.
 
@@ -157,10 +157,14 @@ struct FrameWriter<'s> {
 
 impl<'s> FrameWriter<'s> {
     /// Envelopes are below this many bytes, but for an id or a client's name.
-    const ENVELOPE: usize = 192;
+    const ENVELOPE_BYTES: usize = 192;
 
     fn new(reader: &'s FrameReader<'s>, event: &'s StreamEvent, body: usize) -> FrameWriter<'s> {
-        FrameWriter { reader, event, out: String::with_capacity(body + FrameWriter::ENVELOPE) }
+        FrameWriter {
+            reader,
+            event,
+            out: String::with_capacity(body + FrameWriter::ENVELOPE_BYTES),
+        }
     }
 
     /// Writes a message of a shell.

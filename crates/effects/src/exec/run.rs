@@ -25,7 +25,7 @@ const DEFAULT_SECONDS: u64 = 120;
 const OUTPUT_BYTES: u64 = 4 << 20;
 
 /// Interval at which a run is looked at for a cancel, and a busy stage is tried again.
-const BEAT: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Carries a run out; the result has its end, its output and the layer that was in force.
 pub(super) fn run(
@@ -42,7 +42,8 @@ pub(super) fn run(
     let spec = spec(workspace, request, folder, project)?;
     let child = spawn(workspace, &spec, stage.as_ref(), io)?;
     let mut output = RunOutput::new(io);
-    let ended = child.wait_showing(BEAT, || !io.is_canceled(), |piece| output.take(&piece))?;
+    let ended =
+        child.wait_showing(POLL_INTERVAL, || !io.is_canceled(), |piece| output.take(&piece))?;
     let told = output.told(workspace)?;
     let hidden = spec.hidden.iter().filter_map(|path| path.strip_prefix(project?).ok());
     let hidden: Vec<String> = hidden.map(|path| path.display().to_string()).collect();
@@ -99,7 +100,7 @@ pub(crate) fn spawn(
 ) -> Result<JailedChild, EffectError> {
     loop {
         match workspace.jail()?.spawn(spec, stage) {
-            Err(JailError::StageBusy(_)) if !io.is_canceled() => std::thread::sleep(BEAT),
+            Err(JailError::StageBusy(_)) if !io.is_canceled() => std::thread::sleep(POLL_INTERVAL),
             other => return Ok(other?),
         }
     }

@@ -36,7 +36,7 @@ pub(super) struct FormatDirective {
 }
 
 pub(super) const KNOWN: &str = "ASDBOXRPFC%&~{}[];()^*?T|$W\n";
-pub(super) const NESTING: usize = 32;
+pub(super) const MAX_DIRECTIVE_NESTING: usize = 32;
 
 /// The first directive of a control string that the subset does not have.
 pub(crate) fn refused_directive(control: &str) -> Option<String> {
@@ -80,7 +80,7 @@ pub(super) fn parse(
     ends: &str,
     depth: usize,
 ) -> StepResult<(Vec<ControlPiece>, Option<FormatDirective>)> {
-    if depth > NESTING {
+    if depth > MAX_DIRECTIVE_NESTING {
         return Err(limit(LimitKind::Depth));
     }
     let mut pieces = Vec::new();

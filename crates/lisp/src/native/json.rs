@@ -29,7 +29,7 @@ pub(crate) const TABLE: &[NativeFunction] = &[
     }),
 ];
 
-const DEPTH: usize = 128;
+const MAX_JSON_DEPTH: usize = 128;
 
 fn bad(m: &mut Machine, what: &str) -> crate::trap::Trap {
     m.message(condition::JSON_ERROR, &format!("bad JSON: {what}"))
@@ -53,7 +53,7 @@ fn quote(text: impl Iterator<Item = char>, out: &mut String) {
 
 fn encode(m: &mut Machine, word: Word, out: &mut String, depth: usize) -> StepResult<()> {
     m.charge(1)?;
-    if depth > DEPTH {
+    if depth > MAX_JSON_DEPTH {
         return Err(limit(LimitKind::Depth));
     }
     if out.len() > m.heap.limit {
@@ -128,7 +128,7 @@ fn skip(text: &[char], at: &mut usize) {
 
 fn decode(m: &mut Machine, text: &[char], at: &mut usize, depth: usize) -> StepResult {
     m.charge(1)?;
-    if depth > DEPTH {
+    if depth > MAX_JSON_DEPTH {
         return Err(limit(LimitKind::Depth));
     }
     skip(text, at);

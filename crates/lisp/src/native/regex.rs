@@ -24,7 +24,7 @@ const PLAIN_PATTERN_BYTES: usize = 64 << 10;
 const COMPILE_STEPS: usize = 10_000;
 const LARGE_COMPILE_STEPS: usize = 300_000;
 /// Patterns that are kept.
-const PATTERNS: usize = 32;
+const MAX_CACHED_PATTERNS: usize = 32;
 
 pub(crate) const TABLE: &[NativeFunction] = &[
     // First match as a vector of the whole and its groups, nil for a group that took no part.
@@ -104,7 +104,7 @@ fn both(m: &mut Machine, pattern: Word, text: Word) -> StepResult<(Arc<Regex>, S
         built = build(PATTERN_BYTES);
     }
     let Ok(regex) = built else { return Err(m.simple_error("bad regular expression")) };
-    if m.regexes.compiled.len() >= PATTERNS {
+    if m.regexes.compiled.len() >= MAX_CACHED_PATTERNS {
         m.regexes.compiled.clear();
     }
     let regex = Arc::new(regex);

@@ -48,7 +48,7 @@ pub(super) fn clean(by: ProposalAuthor, payload: Value) -> (Value, Vec<Box<str>>
 }
 
 /// Keys that are compared each with each: what has more goes the long way.
-const FEW: usize = 8;
+const FEW_KEYS: usize = 8;
 
 /// Whether nothing has to be dropped, as is usual, told without a copy of anything.
 fn is_clean(items: &[Value], reserved: &[&str]) -> bool {
@@ -63,5 +63,5 @@ fn is_clean(items: &[Value], reserved: &[&str]) -> bool {
         }
         _ => false,
     };
-    items.len() <= 2 * FEW && keys().enumerate().all(is_new)
+    items.len() <= 2 * FEW_KEYS && keys().enumerate().all(is_new)
 }

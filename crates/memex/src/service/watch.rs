@@ -145,7 +145,7 @@ mod inotify {
     };
 
     /// Bytes of events that are taken at once.
-    const BUFFER: usize = 16 << 10;
+    const BUFFER_BYTES: usize = 16 << 10;
 
     /// The file of patterns: what it says changes everything.
     const IGNORE_FILE: &str = ".bridleignore";
@@ -274,7 +274,7 @@ mod inotify {
 
         /// Takes the events that there are.
         fn take(&mut self, gathered: &mut GatheredChanges) {
-            let mut buffer = [MaybeUninit::uninit(); BUFFER];
+            let mut buffer = [MaybeUninit::uninit(); BUFFER_BYTES];
             let mut reader = inotify::Reader::new(&self.events, &mut buffer);
             let mut lost = Vec::new();
             while let Ok(event) = reader.next() {

@@ -1,4 +1,4 @@
-//! Programs that have a file open for writing. Asked by `swap` after a file has changed places with its
+//! Programs that have a file open for writing. Asked by `file_swap` after a file has changed places with its
 //! successor, and by `late` before what was written into such a file is taken for whole. A program that has it
 //! open is about to write, and its text would go to a file without a name. Who has found the file and is still
 //! on the way into it cannot be seen; that is what `late` is for.

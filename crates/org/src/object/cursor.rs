@@ -61,7 +61,7 @@ pub(super) enum Sought {
     Key,
 }
 
-const SOUGHT: usize = Sought::Key as usize + 1;
+const SOUGHT_KINDS: usize = Sought::Key as usize + 1;
 
 /// Marks of emphasis.
 pub(super) const MARKS: &[u8; 6] = b"*/_+=~";
@@ -70,7 +70,7 @@ pub(super) const MARKS: &[u8; 6] = b"*/_+=~";
 pub(super) struct Cursors {
     /// Number of the container that is read: results of another one do not count.
     container: u64,
-    sought: [Known; SOUGHT],
+    sought: [Known; SOUGHT_KINDS],
     closers: [Known; MARKS.len()],
     newlines: [Known; 2],
     radio: Known,

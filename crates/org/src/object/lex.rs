@@ -18,7 +18,7 @@ const STARTS: [bool; 256] = {
 };
 
 /// Bytes that are looked at together.
-const CHUNK: usize = 16;
+const CHUNK_BYTES: usize = 16;
 
 /// Whether the byte is such a one: comparisons alone, so that the compiler makes them for a chunk at once.
 const fn is_start(byte: u8) -> bool {
@@ -36,8 +36,8 @@ const fn is_start(byte: u8) -> bool {
 }
 
 /// Returns the place of the first such byte in a chunk.
-fn in_chunk(chunk: &[u8; CHUNK]) -> Option<usize> {
-    let mut marks = [0_u8; CHUNK];
+fn in_chunk(chunk: &[u8; CHUNK_BYTES]) -> Option<usize> {
+    let mut marks = [0_u8; CHUNK_BYTES];
     for (mark, byte) in marks.iter_mut().zip(chunk) {
         *mark = u8::from(is_start(*byte));
     }
@@ -47,14 +47,14 @@ fn in_chunk(chunk: &[u8; CHUNK]) -> Option<usize> {
 
 /// Returns the place of the first byte that could begin an object, or show one.
 fn first_start(text: &[u8]) -> Option<usize> {
-    let (chunks, rest) = text.as_chunks::<CHUNK>();
+    let (chunks, rest) = text.as_chunks::<CHUNK_BYTES>();
     for (index, chunk) in chunks.iter().enumerate() {
         if let Some(at) = in_chunk(chunk) {
-            return Some(index * CHUNK + at);
+            return Some(index * CHUNK_BYTES + at);
         }
     }
     let at = rest.iter().position(|byte| STARTS[usize::from(*byte)]);
-    at.map(|at| chunks.len() * CHUNK + at)
+    at.map(|at| chunks.len() * CHUNK_BYTES + at)
 }
 
 /// Whether any byte could begin an object, or show one.

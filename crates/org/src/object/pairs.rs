@@ -21,7 +21,7 @@ struct Pair {
 }
 
 /// Bytes in which a closing bracket is searched before all brackets are paired.
-const NEAR: usize = 64;
+const NEAR_BYTES: usize = 64;
 
 fn closing(opening: u8) -> u8 {
     match opening {
@@ -36,7 +36,7 @@ fn closing(opening: u8) -> u8 {
 fn near(text: &[u8], open: usize) -> Option<usize> {
     let opening = *text.get(open)?;
     let closing = closing(opening);
-    let rest = &text[open + 1..text.len().min(open + NEAR)];
+    let rest = &text[open + 1..text.len().min(open + NEAR_BYTES)];
     let at = rest.iter().position(|byte| *byte == opening || *byte == closing)?;
     (rest[at] == closing).then_some(open + 1 + at)
 }

@@ -168,7 +168,7 @@ impl<'c> RecordOpener<'c> {
         let Some((part, own)) = SharedPartPlace::read(bytes) else { return Ok(OpenedBody::Wrong) };
         let number = database::int(count(raw.number).saturating_add(part.later));
         let mut near = PageRecords::new(raw.rest).flatten();
-        // Mostly it is in the same leaf.
+        // Mostly it is in the same record page.
         if let Some(other) = near.find(|other| other.number == number) {
             return self.put_together(raw, part, own, &other);
         }

@@ -3,8 +3,8 @@
 use proptest::prelude::*;
 
 use super::{
-    PAGE_BYTES, PageRecords, PageWriter, QUARTER, RawRecord, RecordFacts, RecordFields, SEVERAL,
-    StoredBody,
+    LARGE_COMMIT_BYTES, PAGE_BYTES, PageRecords, PageWriter, RawRecord, RecordFacts, RecordFields,
+    SMALL_PAGE_BYTES, StoredBody,
 };
 use crate::chain::SessionIdentity;
 use crate::error::StoreError;
@@ -15,8 +15,8 @@ fn identity() -> SessionIdentity {
     SessionIdentity::new(7, b"main", b"uid:1000", 5)
 }
 
-/// A record of session 7 with this number and body, in the bytes of a leaf.
-fn write(leaf: &mut PageWriter, number: u64, body: &[u8], prev: RecordHash) -> RecordHash {
+/// A record of session 7 with this number and body, in the bytes of a record page.
+fn write(page: &mut PageWriter, number: u64, body: &[u8], prev: RecordHash) -> RecordHash {
     let dir = tempfile::tempdir().unwrap();
     let connection = open_writer(dir.path()).unwrap();
     let mut fields = RecordFields::default();
@@ -32,19 +32,19 @@ fn write(leaf: &mut PageWriter, number: u64, body: &[u8], prev: RecordHash) -> R
     });
     fields.inline(body.len(), |bytes| bytes.extend_from_slice(body));
     let hash = fields.end(prev, &identity());
-    leaf.add(number, &fields, &hash, &connection).unwrap();
+    page.add(number, &fields, &hash, &connection).unwrap();
     hash
 }
 
 #[test]
 fn what_was_written_comes_back() {
-    let mut leaf = PageWriter::new(0);
+    let mut page = PageWriter::new(0);
     let origin = RecordHash([3; 32]);
-    let one = write(&mut leaf, 300, b"first", origin);
-    let two = write(&mut leaf, 301, b"", one);
+    let one = write(&mut page, 300, b"first", origin);
+    let two = write(&mut page, 301, b"", one);
     let raws: Vec<RawRecord<'_>> =
-        PageRecords::new(&leaf.records).collect::<Result<_, _>>().unwrap();
-    assert_eq!(leaf.first, 300);
+        PageRecords::new(&page.records).collect::<Result<_, _>>().unwrap();
+    assert_eq!(page.first, 300);
     let told: Vec<_> = raws.iter().map(|raw| (raw.number, raw.seq, raw.cause)).collect();
     assert_eq!(told, [(300, None, Some(299)), (301, Some(301), Some(300))]);
     let [first, second] = &raws[..] else { panic!("{raws:?}") };
@@ -61,10 +61,12 @@ fn what_was_written_comes_back() {
 #[test]
 fn a_leaf_without_room_is_put_into_the_table() {
     // A commit of little, and one that fills pages.
-    for (bytes, per_leaf, most) in [(30 * 1200, 3, QUARTER), (SEVERAL, 12, PAGE_BYTES)] {
+    for (bytes, per_page, most) in
+        [(30 * 1200, 3, SMALL_PAGE_BYTES), (LARGE_COMMIT_BYTES, 12, PAGE_BYTES)]
+    {
         let dir = tempfile::tempdir().unwrap();
         let connection = open_writer(dir.path()).unwrap();
-        let mut leaf = PageWriter::new(bytes);
+        let mut page = PageWriter::new(bytes);
         let mut fields = RecordFields::default();
         for number in 1..=30 {
             let (session, principal, kind) = (7, "", "say");
@@ -81,10 +83,10 @@ fn a_leaf_without_room_is_put_into_the_table() {
             });
             fields.inline(1200, |bytes| bytes.extend_from_slice(&[b'x'; 1200]));
             let hash = fields.end(RecordHash([0; 32]), &identity());
-            leaf.add(number, &fields, &hash, &connection).unwrap();
+            page.add(number, &fields, &hash, &connection).unwrap();
         }
-        leaf.put(&connection).unwrap();
-        leaf.put(&connection).unwrap();
+        page.put(&connection).unwrap();
+        page.put(&connection).unwrap();
         let mut statement =
             connection.prepare("SELECT first, length(records) FROM record").unwrap();
         let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
@@ -93,22 +95,22 @@ fn a_leaf_without_room_is_put_into_the_table() {
             .collect::<Result<_, _>>()
             .unwrap();
         let firsts: Vec<_> = rows.iter().map(|row| row.0).collect();
-        assert_eq!(firsts, (1..=30).step_by(per_leaf).collect::<Vec<_>>());
+        assert_eq!(firsts, (1..=30).step_by(per_page).collect::<Vec<_>>());
         assert!(rows.iter().all(|row| row.1 as usize <= most), "{rows:?}");
     }
 }
 
-/// A leaf as large as may be has a page of its own, and no part of another one.
+/// A record page as large as may be has a page of its own, and no part of another one.
 #[test]
 fn a_full_leaf_is_a_page() {
     let dir = tempfile::tempdir().unwrap();
     let connection = open_writer(dir.path()).unwrap();
     let pages =
         || -> i64 { connection.pragma_query_value(None, "page_count", |row| row.get(0)).unwrap() };
-    let (before, mut leaf) = (pages(), PageWriter::new(SEVERAL));
+    let (before, mut page) = (pages(), PageWriter::new(LARGE_COMMIT_BYTES));
     for first in 1..=50 {
-        (leaf.first, leaf.records) = (first << 40, vec![1; PAGE_BYTES]);
-        leaf.put(&connection).unwrap();
+        (page.first, page.records) = (first << 40, vec![1; PAGE_BYTES]);
+        page.put(&connection).unwrap();
     }
     // The first goes where the table was empty, and then a page leads to the others.
     assert_eq!(pages() - before, 50);
@@ -127,12 +129,12 @@ proptest! {
     /// Whichever byte is changed, a record before it stays, and the one that has it is told or another.
     #[test]
     fn a_changed_byte_changes_its_record(at in any::<proptest::sample::Index>(), bit in 0_u8..8) {
-        let mut leaf = PageWriter::new(0);
-        let one = write(&mut leaf, 1, b"one", RecordHash([0; 32]));
-        let border = leaf.records.len();
-        write(&mut leaf, 2, b"two", one);
-        let good: Vec<RawRecord<'_>> = PageRecords::new(&leaf.records).collect::<Result<_, _>>().unwrap();
-        let mut changed = leaf.records.clone();
+        let mut page = PageWriter::new(0);
+        let one = write(&mut page, 1, b"one", RecordHash([0; 32]));
+        let border = page.records.len();
+        write(&mut page, 2, b"two", one);
+        let good: Vec<RawRecord<'_>> = PageRecords::new(&page.records).collect::<Result<_, _>>().unwrap();
+        let mut changed = page.records.clone();
         let at = at.index(changed.len());
         changed[at] ^= 1 << bit;
         let whole = |raw: &Result<RawRecord<'_>, StoreError>| {

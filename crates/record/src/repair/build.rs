@@ -53,7 +53,7 @@ pub(super) fn copy(
         new: &transaction,
         prefix,
         opener: RecordOpener::new(old),
-        leaf: (0, Vec::new()),
+        page: (0, Vec::new()),
         salts: (0, Vec::new(), Vec::new()),
         places: (0, Vec::new()),
         acts: BTreeSet::new(),
@@ -83,7 +83,7 @@ struct RepairCopy<'c> {
     prefix: &'c SoundPrefix,
     opener: RecordOpener<'c>,
     /// Number of the first record, and the records.
-    leaf: (i64, Vec<u8>),
+    page: (i64, Vec<u8>),
     /// Number of the first record, its and the next sessions, their salts.
     salts: (i64, Vec<i64>, Vec<u8>),
     /// Number of the first record, its and the next sessions.
@@ -151,13 +151,13 @@ impl RepairCopy<'_> {
     }
 
     fn record(&mut self, raw: &RawRecord<'_>) -> Result<(), StoreError> {
-        if self.leaf.1.len() + raw.bytes() > PAGE_BODY_BYTES {
+        if self.page.1.len() + raw.bytes() > PAGE_BODY_BYTES {
             self.put_leaf()?;
         }
-        if self.leaf.1.is_empty() {
-            self.leaf.0 = raw.number;
+        if self.page.1.is_empty() {
+            self.page.0 = raw.number;
         }
-        raw.write(&mut self.leaf.1);
+        raw.write(&mut self.page.1);
         if let StoredBody::Compacted(bytes) = raw.stored {
             return self.gap(raw, bytes);
         }
@@ -259,7 +259,7 @@ impl RepairCopy<'_> {
     }
 
     fn put_leaf(&mut self) -> Result<(), StoreError> {
-        let (first, records) = (self.leaf.0, std::mem::take(&mut self.leaf.1));
+        let (first, records) = (self.page.0, std::mem::take(&mut self.page.1));
         match records.is_empty() {
             true => Ok(()),
             false => record_page::insert(self.new, first, &records),

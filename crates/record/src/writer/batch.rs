@@ -33,7 +33,7 @@ pub(crate) struct CommitBatch<'t> {
     connection: &'t Connection,
     known: &'t mut WriterCache,
     /// Records that are not in the table yet.
-    leaf: PageWriter,
+    page: PageWriter,
     /// Buffer for the fields of a record.
     fields: RecordFields,
     /// One for each record that will come.
@@ -65,7 +65,7 @@ impl<'t> CommitBatch<'t> {
         Ok(Self {
             connection,
             known,
-            leaf: PageWriter::new(bytes),
+            page: PageWriter::new(bytes),
             fields: RecordFields::default(),
             salts,
             sessions,
@@ -109,7 +109,7 @@ impl<'t> CommitBatch<'t> {
 
     /// Writes what belongs to the transaction as a whole.
     pub(crate) fn finish(mut self) -> Result<(), StoreError> {
-        self.leaf.put(self.connection)?;
+        self.page.put(self.connection)?;
         let written = usize::try_from(self.known.head.number.0 + 1 - self.first).unwrap_or(0);
         let mut insert = self
             .connection
@@ -305,7 +305,7 @@ impl<'t> CommitBatch<'t> {
             store_body(self.connection, key, place, &draft.body, &mut self.fields)?;
         }
         let hash = self.fields.end(self.known.head.hash, &live.identity);
-        self.leaf.add(number, &self.fields, &hash, self.connection)?;
+        self.page.add(number, &self.fields, &hash, self.connection)?;
         self.milestone(slot, draft.seq, number)?;
         self.remember(slot, ChainHead { number: RecordNumber(number), hash });
         Ok(())

@@ -25,7 +25,7 @@ const MAX_REMEMBERED_SESSIONS: usize = 4096;
 
 /// Records looked at for the latest time: sessions write through one queue, so their times are mixed
 /// only as far as that is deep.
-const LATEST: u64 = 256;
+const LATEST_RECORDS: u64 = 256;
 
 /// Index of a session among the remembered ones, for as long as one commit lasts.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -82,7 +82,7 @@ impl WriterCache {
 
     fn read(connection: &Connection, data_version: i64) -> Result<Self, StoreError> {
         let head = read_head(connection)?;
-        let latest = int(head.number.0.saturating_sub(LATEST)) + 1;
+        let latest = int(head.number.0.saturating_sub(LATEST_RECORDS)) + 1;
         let mut latest_at = 0;
         let _ = record_page::each(connection, &(latest..=i64::MAX), &mut |raw| {
             latest_at = raw.at.max(latest_at);

@@ -353,16 +353,16 @@ fn records_cannot_be_taken_away_in_silence() {
         .unwrap();
     let connection = Connection::open(other.path().join("record.db")).unwrap();
     drop(raw(other.path()));
-    // The leaf of 4 to 18 is cut into three.
-    let leaf: Vec<u8> = connection
+    // The record page of 4 to 18 is cut into three.
+    let page: Vec<u8> = connection
         .query_row("SELECT records FROM record WHERE first = 4", [], |row| row.get(0))
         .unwrap();
-    let entries = crate::leaves::read(&leaf);
+    let entries = crate::record_pages::read(&page);
     connection.execute("DELETE FROM record WHERE first >= 4 AND first < 19", []).unwrap();
     for (first, bytes) in [
-        (4, crate::leaves::write(&entries[..5])),
+        (4, crate::record_pages::write(&entries[..5])),
         (9, stub),
-        (14, crate::leaves::write(&entries[10..])),
+        (14, crate::record_pages::write(&entries[10..])),
     ] {
         connection
             .execute("INSERT INTO record VALUES (?1, ?2)", rusqlite::params![first, bytes])

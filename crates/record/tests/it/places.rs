@@ -10,7 +10,7 @@ use bridle_record::{
 };
 use rusqlite::Connection;
 
-use crate::leaves;
+use crate::record_pages;
 use crate::support::{Bed, WHO, begin, by, open, raw, turn};
 
 /// Records that a test believes each session has.
@@ -307,7 +307,7 @@ fn an_edited_record_counts_for_more_than_a_table() {
     let bed = two_blocks();
     let connection = raw(bed.dir.path());
     connection.execute_batch("DELETE FROM place").unwrap();
-    leaves::change(&connection, |entries| entries[2199].numbers[leaves::AT] = 8);
+    record_pages::change(&connection, |entries| entries[2199].numbers[record_pages::AT] = 8);
     let found = bed.reader().verify(None, &mut |_, _| ()).unwrap_err();
     assert_eq!(found.to_string(), "record 2200 was edited: its hash does not match");
 }

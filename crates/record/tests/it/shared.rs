@@ -4,7 +4,7 @@ use bridle_record::{
     AppendRefusal, NewRecord, RecordAppend, RecordBody, RecordCause, RecordNumber, SharedPart,
 };
 
-use crate::leaves;
+use crate::record_pages;
 use crate::support::{Bed, WHO, all, begin, by, open};
 
 const HEAD: &str = "(:proposals ((:payload (";
@@ -33,10 +33,13 @@ fn bodies(bed: &Bed) -> Vec<Option<String>> {
 }
 
 fn stored_bytes(bed: &Bed) -> usize {
-    leaves::all(&bed.raw()).iter().map(|(_, entries)| leaves::write(entries).len()).sum()
+    record_pages::all(&bed.raw())
+        .iter()
+        .map(|(_, entries)| record_pages::write(entries).len())
+        .sum()
 }
 
-/// Texts that are short, longer than a leaf, longer than what is kept in a row, and not of one byte a letter.
+/// Texts that are short, longer than a record page, longer than what is kept in a row, and not of one byte a letter.
 fn texts() -> [String; 5] {
     [
         "é\u{1f600}".repeat(20),
@@ -111,22 +114,22 @@ fn an_edited_record_is_named_and_not_one_that_shares_with_it() {
     let mut bed = Bed::with_sessions(&["a"]);
     bed.commit(&[turn("a", 1, &"text ".repeat(20), true)]);
     bed.commit(&[turn("a", 2, &"z".repeat(9000), true)]);
-    let good = leaves::all(&bed.raw());
+    let good = record_pages::all(&bed.raw());
     let whole = || bed.reader().verify(None, &mut |_, _| ());
     let verify = || whole().unwrap_err().to_string();
     for index in 1..7 {
-        leaves::change(&bed.raw(), |entries| entries[index].body[3] ^= 1);
+        record_pages::change(&bed.raw(), |entries| entries[index].body[3] ^= 1);
         let edited = format!("record {} was edited: its hash does not match", index + 1);
         assert_eq!(verify(), edited);
-        leaves::change(&bed.raw(), |entries| entries[index].body[3] ^= 1);
+        record_pages::change(&bed.raw(), |entries| entries[index].body[3] ^= 1);
     }
-    assert_eq!(leaves::all(&bed.raw()), good);
+    assert_eq!(record_pages::all(&bed.raw()), good);
     // What was said is missing, of another session, or has lost its blob.
-    leaves::change(&bed.raw(), |entries| drop(entries.remove(3)));
+    record_pages::change(&bed.raw(), |entries| drop(entries.remove(3)));
     assert_eq!(verify(), "record 4 is missing");
     bed.raw().execute("DELETE FROM record WHERE first > 1", []).unwrap();
     for (first, entries) in &good[1..] {
-        let row = rusqlite::params![first, leaves::write(entries)];
+        let row = rusqlite::params![first, record_pages::write(entries)];
         bed.raw().execute("INSERT INTO record VALUES (?1, ?2)", row).unwrap();
     }
     whole().unwrap();
@@ -166,7 +169,7 @@ fn what_is_not_there_is_not_shared() {
     assert_eq!(bed.all().len(), 5);
 }
 
-/// Several in one commit, of several sessions, so that leaves end between the two.
+/// Several in one commit, of several sessions, so that record pages end between the two.
 #[test]
 fn leaves_may_end_between_what_is_shared() {
     let mut bed = Bed::with_sessions(&["a", "b"]);
@@ -178,7 +181,7 @@ fn leaves_may_end_between_what_is_shared() {
             turn("b", seq, &text, true),
         ]);
     }
-    let apart = leaves::all(&bed.raw()).iter().any(|(_, entries)| {
+    let apart = record_pages::all(&bed.raw()).iter().any(|(_, entries)| {
         entries.last().is_some_and(|last| last.kind == b"consulted" || last.kind == b"decided")
     });
     assert!(apart, "the case is there");

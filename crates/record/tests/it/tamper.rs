@@ -11,7 +11,7 @@ use proptest::prelude::*;
 use rusqlite::Connection;
 use tempfile::TempDir;
 
-use crate::leaves::{self, Entry};
+use crate::record_pages::{self, Entry};
 use crate::support::{Bed, begin, by, open, raw, turn};
 
 /// What of a record can be changed: its numbers but the first, and what follows them.
@@ -100,7 +100,7 @@ proptest! {
     #[test]
     fn an_edited_record_is_named(number in 1..=RECORDS, field in 0..FIELDS, bit in 0_usize..9999) {
         let dir = sample();
-        leaves::change(&raw(dir.path()), |entries| edit(&mut entries[index(number)], field, bit));
+        record_pages::change(&raw(dir.path()), |entries| edit(&mut entries[index(number)], field, bit));
         let broken = broken(&dir, None);
         prop_assert_eq!(broken.number, RecordNumber(number.unsigned_abs()), "{:?}", broken);
     }
@@ -109,7 +109,7 @@ proptest! {
     fn a_dropped_record_is_named(number in 1..=RECORDS, more in 0..3_i64) {
         let dir = sample();
         let last = (number + more).min(RECORDS);
-        leaves::change(&raw(dir.path()), |entries| {
+        record_pages::change(&raw(dir.path()), |entries| {
             entries.drain(index(number)..=index(last));
         });
         let broken = broken(&dir, None);
@@ -120,7 +120,7 @@ proptest! {
     fn records_that_changed_places_are_named(one in 1..=RECORDS, other in 1..=RECORDS) {
         prop_assume!(one != other);
         let dir = sample();
-        leaves::change(&raw(dir.path()), |entries| {
+        record_pages::change(&raw(dir.path()), |entries| {
             let (one, other) = (index(one), index(other));
             entries.swap(one, other);
             // By somebody who also numbers them anew.
@@ -135,12 +135,12 @@ proptest! {
         let dir = sample();
         let kept = open(dir.path()).head().unwrap();
         let connection = raw(dir.path());
-        leaves::change(&connection, |entries| entries.truncate(index(keep + 1)));
+        record_pages::change(&connection, |entries| entries.truncate(index(keep + 1)));
         // By somebody who also mends every table that would tell.
         connection
             .execute_batch("UPDATE session SET records = 0, head_seq = 0, last = 0, last_at = 0")
             .unwrap();
-        for entry in leaves::all(&connection).iter().flat_map(|(_, entries)| entries) {
+        for entry in record_pages::all(&connection).iter().flat_map(|(_, entries)| entries) {
             let [number, session, seq, at, ..] = entry.numbers.map(u64::cast_signed);
             connection
                 .execute(
@@ -205,9 +205,9 @@ fn other_tables_are_vouched_for_too() {
 fn a_replaced_record_is_told_from_the_one_after_it() {
     // Somebody swaps in a record, hash and all, from another world.
     let (dir, other) = (sample(), make_sample());
-    let others = leaves::all(&other.raw());
+    let others = record_pages::all(&other.raw());
     let theirs = others.into_iter().flat_map(|(_, entries)| entries).nth(index(13)).unwrap();
-    leaves::change(&raw(dir.path()), |entries| entries[index(13)] = theirs);
+    record_pages::change(&raw(dir.path()), |entries| entries[index(13)] = theirs);
     // It is whole, but remembers another record before it: that is the first that does not fit.
     let broken = broken(&dir, None);
     assert!(
@@ -284,9 +284,9 @@ fn every_byte_of_the_records_is_vouched_for() {
         assert_eq!(connection.execute(sql, rusqlite::params![first, records]).unwrap(), 1);
     };
     for (first, records) in rows {
-        let entries = leaves::read(&records);
+        let entries = record_pages::read(&records);
         let ends: Vec<usize> =
-            (1..=entries.len()).map(|count| leaves::write(&entries[..count]).len()).collect();
+            (1..=entries.len()).map(|count| record_pages::write(&entries[..count]).len()).collect();
         for at in (0..records.len()).step_by(7) {
             let mut changed = records.clone();
             changed[at] ^= 1 << (at % 8);

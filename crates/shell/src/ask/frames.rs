@@ -24,10 +24,10 @@ const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LAST_PAUSE: Duration = Duration::from_secs(2);
 
 /// Longest wait for frames before the input is looked at again.
-const LOOK: Duration = Duration::from_millis(10);
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 /// Pause before something is said again that was refused for now.
-const AGAIN: Duration = Duration::from_millis(100);
+const RETRY_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Questions whose answers are kept, to give the same one when they are asked again.
 const MAX_ANSWERED: usize = 1_024;
@@ -155,7 +155,7 @@ impl FramedConversation<'_> {
             if self.say_due(&mut client).is_err() {
                 return ConnectionEnd::OfConnection;
             }
-            match client.receive_within(LOOK) {
+            match client.receive_within(POLL_INTERVAL) {
                 Ok(frame) => {
                     if self.take(&frame, &mut client).is_none() {
                         return ConnectionEnd::OfConnection;
@@ -267,7 +267,7 @@ impl FramedConversation<'_> {
         let Some(at) = self.sayings.iter().position(is_it) else { return };
         if let Some(ErrorAnswer { code, .. }) = ErrorAnswer::of(message) {
             if FOR_NOW.contains(&code.as_str()) {
-                self.sayings[at].due = Some(Instant::now() + AGAIN);
+                self.sayings[at].due = Some(Instant::now() + RETRY_INTERVAL);
                 return;
             }
             self.sayings.remove(at);

@@ -21,7 +21,7 @@ use super::shell::{OpenHarnessShell, ShellBusy, UserIntent};
 use super::time::PosixTime;
 
 /// Acts that run side by side; others wait for their turn.
-const WORKERS: usize = 8;
+const WORKER_THREADS: usize = 8;
 
 /// Levels of an answer that are kept.
 const MAX_LEVELS: usize = 64;
@@ -250,7 +250,7 @@ impl ShellSide {
     }
 
     fn start_acts(&mut self) {
-        while self.running < WORKERS {
+        while self.running < WORKER_THREADS {
             let Some((directive, handler, payload)) = self.waiting.pop_front() else { return };
             let reports = self.reports.0.clone();
             self.running += 1;

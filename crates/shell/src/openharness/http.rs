@@ -33,7 +33,7 @@ pub const CONNECT_WAIT: Duration = Duration::from_secs(10);
 pub const ANSWER_WAIT: Duration = Duration::from_secs(660);
 
 /// Bytes taken from a connection at once.
-const CHUNK: usize = 16 << 10;
+const CHUNK_BYTES: usize = 16 << 10;
 
 /// Reason why nothing, or not all, came back.
 #[derive(Debug, thiserror::Error)]
@@ -288,7 +288,7 @@ impl HttpTransport {
             return Ok(());
         }
         let mut parser = SseParser::default();
-        let mut chunk = vec![0; CHUNK];
+        let mut chunk = vec![0; CHUNK_BYTES];
         loop {
             let count = body.read(link, &mut chunk)?;
             if count == 0 {

@@ -4,7 +4,7 @@
 use bridle_sexp::civil_date::days_from_civil;
 
 /// Milliseconds in a day.
-const DAY: i64 = 86_400_000;
+const DAY_MS: i64 = 86_400_000;
 
 /// Moment of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -41,7 +41,7 @@ pub fn unix_ms(text: &str) -> Option<i64> {
     }
     let offset = offset(zone(text.get(19..)?)?)?;
     let seconds = (hour * 60 + minute - offset) * 60 + second;
-    Some(days_from_civil(year, month, day) * DAY + seconds * 1_000)
+    Some(days_from_civil(year, month, day) * DAY_MS + seconds * 1_000)
 }
 
 /// Text behind the fraction of a second.

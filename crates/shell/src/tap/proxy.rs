@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::show::{FrameDisplay, TapOutput, TapSide};
 use crate::address::DaemonAddress;
-use crate::client::{ClientStream, TIMEOUT};
+use crate::client::{ANSWER_TIMEOUT, ClientStream};
 use crate::error::ShellError;
 use crate::frame;
 use crate::frames::{FrameItem, FrameStream, StreamStop};
@@ -47,7 +47,7 @@ pub fn run(
             // Dropped: the client sees its connection close.
             continue;
         }
-        let stream = match ClientStream::connect_any(daemons, TIMEOUT) {
+        let stream = match ClientStream::connect_any(daemons, ANSWER_TIMEOUT) {
             Ok(stream) => stream,
             Err(error) => {
                 note(&show, &format!("client {number}: {error}"))?;

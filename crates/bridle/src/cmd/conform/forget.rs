@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use bridle_sexp::{Value, read_one};
 use bridle_shell::DaemonAddress;
-use bridle_shell::client::{ClientAuth, ClientOptions, DaemonClient, DaemonTarget, TIMEOUT};
+use bridle_shell::client::{ANSWER_TIMEOUT, ClientAuth, ClientOptions, DaemonClient, DaemonTarget};
 use bridle_shell::system::{self, SystemRequest};
 
 use crate::settings::{GivenFlags, ResolvedSettings};
@@ -23,7 +23,7 @@ fn own_daemon(checked: Option<&DaemonAddress>) -> Vec<DaemonTarget> {
             settings.and_then(|settings| settings.path("unix").map(std::path::Path::to_path_buf))
         }
     };
-    let options = ClientOptions { timeout: TIMEOUT, auth: ClientAuth::None };
+    let options = ClientOptions { timeout: ANSWER_TIMEOUT, auth: ClientAuth::None };
     socket
         .map(|path| DaemonTarget { addr: DaemonAddress::Unix(path), options })
         .into_iter()

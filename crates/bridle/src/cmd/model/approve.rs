@@ -24,7 +24,7 @@ pub(super) fn run(args: &ModelApproveArgs) -> Result<BridleExit, CommandFailure>
     };
     let wanted: Vec<&WaitingProvider> = review.waiting.iter().filter(is_wanted).collect();
     if wanted.is_empty() && !args.json {
-        return print("nothing waits for a yes\n");
+        return print("nothing waits for approval\n");
     }
     let mut is_done = true;
     for waiting in wanted {

@@ -18,7 +18,7 @@ use crate::exit::{BridleExit, CommandFailure};
 use crate::json::{object, quoted};
 
 /// Records of a session that are read at a time.
-const PAGE: usize = 512;
+const PAGE_RECORDS: usize = 512;
 
 /// Kinds of records that lead to a thought; the others come out of one.
 const BEFORE: [RecordKind; 2] = [RecordKind::Signal, RecordKind::Think];
@@ -44,7 +44,7 @@ fn find(history: &RecordHistory, number: u64) -> Result<Option<ThoughtPrompt>, H
     let mut after = if is_before { number } else { 0 };
     let mut last = None;
     loop {
-        let page = history.page(after, &wanted, PAGE)?;
+        let page = history.page(after, &wanted, PAGE_RECORDS)?;
         let Some(newest) = page.last() else { return Ok(last) };
         after = newest.number.0;
         let mut drafts = page.iter().filter(|it| kind_of(it) == Some(RecordKind::Drafted));

@@ -17,7 +17,7 @@ pub use file::DEVICES_FILE;
 use super::{CODE_CONTEXT, CODE_MS, PairingCode, PairingError, PairingOffer, plain};
 use crate::access::secret_hash::SecretHash;
 use crate::access::tokens::{MAX_NAME, TokenId, check_new, is_line};
-use crate::byte_text::{hex, is_hex};
+use bridle_sexp::byte_text::{hex, is_hex};
 use file::DevicesFile;
 
 /// Devices that wait at once: a screen full of them. Each address opens few of them in a minute.
@@ -306,10 +306,10 @@ fn is_waiting(waiting: &WaitingDevice, now_ms: i64) -> bool {
 }
 
 /// Bytes of a line that are not the name: several times what they take.
-const LINE: u64 = 1 << 10;
+const LINE_BYTES: u64 = 1 << 10;
 
 /// Largest file that is read, in bytes.
-const MAX_FILE: u64 = (MAX_WAITING as u64) * (LINE + 2 * MAX_NAME as u64);
+const MAX_FILE: u64 = (MAX_WAITING as u64) * (LINE_BYTES + 2 * MAX_NAME as u64);
 
 #[cfg(test)]
 mod tests;

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use tempfile::TempDir;
 
-use super::{MAX_FILE, PolicyFileError, TRIES, read, read_after, replace};
+use super::{MAX_FILE, PolicyFileError, READ_TRIES, read, read_after, replace};
 
 const OLD: &str = "* Old\n";
 const NEW: &str = "* New\n";
@@ -117,8 +117,8 @@ fn a_file_that_never_rests_is_refused() {
     };
     let (got, number) = read_while_written(usize::MAX);
     assert!(matches!(got, Err(PolicyFileError::Changing)), "{got:?}");
-    assert_eq!(number, TRIES);
-    for most in 0..TRIES {
+    assert_eq!(number, READ_TRIES);
+    for most in 0..READ_TRIES {
         let (got, _) = read_while_written(most);
         assert!(got.is_ok_and(|got| got == OLD.repeat(most + 1)), "rests after {most}");
     }

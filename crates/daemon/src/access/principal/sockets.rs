@@ -1,6 +1,6 @@
 //! Whose socket is at the other end of a TCP connection, by what the system knows of it.
 //!
-//! `conn` asks once for a connection, when it says the first thing for which it matters who says
+//! `connection` asks once for a connection, when it says the first thing for which it matters who says
 //! it. Nothing is kept: a port is somebody else's a moment later. The kernel answers a question
 //! about one socket in 6 us. Where it knows no such questions, every TCP socket is listed with the
 //! uid that made it in `/proc/net/tcp` and `tcp6`; reading that takes 5 ms even if there are few. One
@@ -32,7 +32,7 @@ const MAX_LINE: u64 = 512;
 
 /// Readings before a socket that is not found is unknown. The table is no snapshot: while others
 /// come and go, a reading may pass over one that is there all the time.
-const TRIES: usize = 3;
+const TABLE_TRIES: usize = 3;
 
 /// State of a socket that waits for connections.
 const LISTEN: &str = "0A";
@@ -56,6 +56,8 @@ impl SocketEnds {
 /// Asks the system, for all connections.
 #[derive(Debug)]
 pub(crate) struct SocketTable {
+    /// The uid of this process.
+    pub(crate) own_uid: u32,
     /// Waiters for the next reading; at most one for each connection.
     waiting: Mutex<Vec<SocketQuery>>,
     /// The one turn to read.
@@ -70,8 +72,9 @@ struct SocketQuery {
 
 impl SocketTable {
     /// Nobody asks yet.
-    pub(crate) fn new() -> Arc<SocketTable> {
-        Arc::new(SocketTable { waiting: Mutex::default(), turn: Arc::new(Semaphore::new(1)) })
+    pub(crate) fn new(own_uid: u32) -> Arc<SocketTable> {
+        let turn = Arc::new(Semaphore::new(1));
+        Arc::new(SocketTable { own_uid, waiting: Mutex::default(), turn })
     }
 
     /// The uid of the socket at the near end; `None` when it is not known for certain.
@@ -135,7 +138,7 @@ fn answer_all<T: Read, const N: usize>(
 ) {
     let mut found: HashMap<SocketEnds, SocketOwner> =
         questions.iter().map(|question| (question.ends, SocketOwner::Nobody)).collect();
-    for _ in 0..TRIES {
+    for _ in 0..TABLE_TRIES {
         for table in open().into_iter().flatten() {
             if let Err(error) = look_up(table, &mut found) {
                 tracing::warn!(%error, "the table of sockets cannot be read");

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::EventRate;
-use super::{MAX_BUCKETS, RateExceeded, SWEEP, TokenBuckets, take};
+use super::{MAX_BUCKETS, RateExceeded, SWEEP_INTERVAL, TokenBuckets, take};
 
 const RATE: EventRate = EventRate { per_second: 4, burst: 3 };
 
@@ -53,7 +53,7 @@ fn a_crowd_shares_a_bucket_until_others_are_full_again() {
     assert_eq!(buckets.full_at.len(), MAX_BUCKETS);
     // Those that came first keep theirs.
     assert_eq!(buckets.take(0, RATE, now), Ok(()));
-    let later = now + SWEEP + Duration::from_secs(1);
+    let later = now + SWEEP_INTERVAL + Duration::from_secs(1);
     assert_eq!(buckets.take(usize::MAX, RATE, later), Ok(()));
     assert_eq!(buckets.full_at.len(), 1);
 }

@@ -15,7 +15,7 @@ use bridle_sexp::Value;
 use super::{BearerToken, MAX_TOKENS, SECRET_BYTES, TokenError, TokenId, TokenRegistry, TokenSeed};
 use crate::access::private_file::PrivateFile;
 use crate::access::secret_hash::SecretHash;
-use crate::byte_text::{hex, unhex_array};
+use bridle_sexp::byte_text::{hex, unhex_array};
 
 /// Name of the file inside the state directory.
 pub const REFRESH_FILE: &str = "refresh";

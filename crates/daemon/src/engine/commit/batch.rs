@@ -6,15 +6,16 @@
 //!
 //! long: the steps of one append stand together.
 
+mod registration;
+
 use crate::engine::home::Home;
 use bridle_host::{CrashOutcome, Host, HostCatalog, ProposalPlace};
 use bridle_jail::{SecretRedactor, SecretStore};
 use bridle_loop::{
-    ActuatorLocation, ActuatorRef, AnsweredBody, CatalogBody, Decision, Effect, EffectId, Event,
-    FinishBody, KeywordName, Order, Outcome, PrincipalTallies, ProposalAuthor, RecordKind,
-    ReflexAdvice, SayBody, Seq, SessionStart, SessionState, SessionWorkload, SharedText, ShownBody,
-    SignalContext, SignalKind, StartedBody, TextDigest, ThinkerFault, TimerTick, UnixMillis,
-    Utterance, Verdict, step,
+    ActuatorLocation, AnsweredBody, Decision, Effect, EffectId, Event, FinishBody, Order, Outcome,
+    PrincipalTallies, ProposalAuthor, RecordKind, ReflexAdvice, SayBody, Seq, SessionStart,
+    SessionState, SessionWorkload, SharedText, ShownBody, SignalContext, SignalKind, StartedBody,
+    TextDigest, ThinkerFault, TimerTick, UnixMillis, Utterance, Verdict, step,
 };
 use bridle_record::{
     MessageReceipt, NewRecord, NewSessionRow, RecordAppend, RecordCause, RecordNumber, SharedPart,
@@ -42,10 +43,6 @@ use crate::engine::stream::{AttachmentId, ShellOffer, StreamEventKind};
 /// The principal of what the engine itself does.
 const ENGINE: &str = "engine";
 
-/// Actuators of shells that a session remembers; further names are not registered, and requests
-/// to them are answered `unknown-target`.
-const MAX_SHELL_ACTUATORS: usize = 64;
-
 /// Reason for a turn whose thought was begun before a restart and has no draft.
 const LOST_THOUGHT: &str = "the thought was lost in a restart and may have been paid for; the record has what it \
                             showed, in parts of the kind `shown`";
@@ -65,7 +62,7 @@ fn no_room(state: &SessionState) -> EngineError {
     let limit = state.limits().queue;
     let parked = match parked {
         0 => String::new(),
-        count => format!(", and {count} turns wait for a yes"),
+        count => format!(", and {count} turns wait for approval"),
     };
     let reason = format!(
         "no room for one more message: {waiting} of this session wait for their turn, of at most {limit}{parked}; \
@@ -113,8 +110,8 @@ pub(in crate::engine) struct BatchContext<'a> {
     /// Descriptions of actions that the record has.
     pub(in crate::engine) actions: &'a ActionCatalog,
     pub(in crate::engine) guard: &'a PolicyGuard,
-    pub(in crate::engine) sums: &'a PrincipalUsageSums,
-    pub(in crate::engine) plans: &'a ScheduleList,
+    pub(in crate::engine) usage: &'a PrincipalUsageSums,
+    pub(in crate::engine) schedules: &'a ScheduleList,
     pub(in crate::engine) secrets: &'a SecretStore,
     /// The present, in milliseconds since 1970.
     pub(in crate::engine) at: i64,
@@ -126,10 +123,10 @@ impl<'a> BatchContext<'a> {
         BatchContext {
             host: home.host_ref(),
             catalog: home.host_ref().catalog(),
-            actions: &home.actions,
+            actions: &home.abilities.actions,
             guard: &home.guard,
-            sums: &home.sums,
-            plans: &home.plans,
+            usage: &home.usage,
+            schedules: &home.schedules,
             secrets: &home.secrets,
             at: home.now(),
         }
@@ -206,14 +203,14 @@ impl<'a> AppendBatch<'a> {
             InboxItem::Consulted { effect, .. } | InboxItem::Drafted { effect, .. }
                 if !self.core.awaits(effect) => {}
             InboxItem::Consulted { effect, mut advice } => {
-                self.services.plans.inform(&self.core.state, self.at, &mut advice.proposals);
+                self.services.schedules.inform(&self.core.state, self.at, &mut advice.proposals);
                 let cause = self.intent(effect);
                 let effect = EffectId(effect);
                 self.event(Event::Consulted { effect, advice }, cause, ENGINE);
             }
             InboxItem::Drafted { effect, mut draft } => {
                 if let Ok(draft) = &mut draft {
-                    self.services.plans.inform(&self.core.state, self.at, &mut draft.calls);
+                    self.services.schedules.inform(&self.core.state, self.at, &mut draft.calls);
                 }
                 let cause = self.intent(effect);
                 let effect = EffectId(effect);
@@ -299,7 +296,7 @@ impl<'a> AppendBatch<'a> {
         let readers = Principal::readership(&context.signal.from, owner);
         let around = ProposalPlace { session: &self.session, readers };
         self.services.host.prepare(&mut advice.proposals, around);
-        self.services.plans.inform(&self.core.state, self.at, &mut advice.proposals);
+        self.services.schedules.inform(&self.core.state, self.at, &mut advice.proposals);
         advice
     }
 
@@ -320,8 +317,8 @@ impl<'a> AppendBatch<'a> {
             let failure = no_room(&self.core.state);
             return self.after.push(PostCommit::Refuse { inbound, failure });
         }
-        self.register(offers);
-        self.register_consultants();
+        registration::register(self, offers);
+        registration::register_consultants(self);
         let InboundMessage {
             mut signal,
             attachment,
@@ -339,7 +336,7 @@ impl<'a> AppendBatch<'a> {
         }
         if signal.kind == SignalKind::Request {
             let target = signal.target.clone();
-            self.services.plans.inform_one(
+            self.services.schedules.inform_one(
                 &self.core.state,
                 self.at,
                 target.as_ref(),
@@ -400,64 +397,6 @@ impl<'a> AppendBatch<'a> {
             self.after.push(PostCommit::Receipt { to, id, seq: known.seq });
         }
         self.after.push(PostCommit::Repeat { to });
-    }
-
-    /// Tells the State what can be reached, if that is more than it knows. What a shell offered
-    /// once stays: a request to a shell that is away waits for it.
-    fn register(&mut self, offers: &[ShellOffer]) {
-        let catalog = Arc::clone(&self.services.catalog);
-        let host = &*catalog.actuators;
-        let known = self.core.state.actuators();
-        let is_known = |offer: &ShellOffer| {
-            let is_host = host.iter().any(|actuator| actuator.name == offer.name);
-            is_host || known.iter().any(|actuator| offer.is_known_as(actuator))
-        };
-        let hosts = known.iter().take_while(|actuator| actuator.place == ActuatorLocation::Host);
-        if hosts.eq(host) && offers.iter().all(is_known) {
-            return;
-        }
-        let is_host = |name: &KeywordName| host.iter().any(|actuator| actuator.name == *name);
-        let kept = known.iter().filter(|a| a.place == ActuatorLocation::Shell && !is_host(&a.name));
-        let mut shells: Vec<ActuatorRef> = kept.cloned().collect();
-        for offer in offers.iter().filter(|offer| !is_host(&offer.name)) {
-            match shells.iter().position(|actuator| actuator.name == offer.name) {
-                Some(place) if !offer.is_known_as(&shells[place]) => shells[place] = offer.to_ref(),
-                None if shells.len() < MAX_SHELL_ACTUATORS => shells.push(offer.to_ref()),
-                Some(_) | None => {}
-            }
-        }
-        let all: Vec<ActuatorRef> = host.iter().cloned().chain(shells).collect();
-        if all != known {
-            self.describe(&all, offers);
-            self.event(Event::Registered(all), RecordCause::None, ENGINE);
-        }
-    }
-
-    /// Records descriptions that the record does not have, before they are named.
-    fn describe(&mut self, actuators: &[ActuatorRef], offers: &[ShellOffer]) {
-        let catalog = Arc::clone(&self.services.catalog);
-        let host = catalog.actuators.iter().zip(&catalog.specs);
-        let host = host.filter_map(|(actuator, spec)| Some((actuator.specs?, spec)));
-        let shells = offers.iter().filter_map(|offer| offer.spec.as_ref());
-        let shells = shells.map(|(digest, spec)| (*digest, spec));
-        for (digest, spec) in host.chain(shells) {
-            let is_named = actuators.iter().any(|actuator| actuator.specs == Some(digest));
-            if is_named && self.services.actions.keep(digest, spec) {
-                let body = CatalogBody::write(spec);
-                let draft = NewRecord::new("", RecordKind::Catalog.word(), self.at, ENGINE, body);
-                self.append.drafts.push(draft);
-                self.described.push(digest);
-            }
-        }
-    }
-
-    /// Tells the State who is consulted, if that is news.
-    fn register_consultants(&mut self) {
-        let consultants = self.services.host.consultants();
-        if self.core.state.consultants() != consultants {
-            let event = Event::ConsultantsChanged(consultants);
-            self.event(event, RecordCause::None, ENGINE);
-        }
     }
 
     /// Records that an order is about to be carried out, or a thought to be asked that costs something.
@@ -576,7 +515,7 @@ impl<'a> AppendBatch<'a> {
         if !self.core.state.budgets_askers() {
             return None;
         }
-        let (sums, at) = (self.services.sums.lock(), UnixMillis(self.at));
+        let (sums, at) = (self.services.usage.lock(), UnixMillis(self.at));
         for asker in self.core.state.askers(event) {
             let counted = sums.elsewhere(at, &asker, &self.core.state);
             if self.core.state.is_news(at, &counted) {
@@ -599,7 +538,7 @@ impl<'a> AppendBatch<'a> {
             return;
         }
         let (mut sums, at) =
-            (held.unwrap_or_else(|| self.services.sums.lock()), UnixMillis(self.at));
+            (held.unwrap_or_else(|| self.services.usage.lock()), UnixMillis(self.at));
         for asker in decisions {
             sums.add(at, asker);
             self.acts.push((at, asker.into()));

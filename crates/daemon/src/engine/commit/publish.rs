@@ -35,7 +35,7 @@ pub(in crate::engine) fn settle(
 ) {
     let Some(core) = &mut desk.core else { return };
     // Before anybody hears of it: whoever was told that something is planned finds it in the list.
-    desk.hub.home.plans.note(&core.state);
+    desk.hub.home.schedules.note(&core.state);
     let mut inner = desk.session.lock();
     let room = RingCapacity::of(&desk.hub.limits);
     let acts = BTreeMap::new();
@@ -67,7 +67,7 @@ pub(in crate::engine) fn settle(
     for begin in begin {
         match begin {
             DeferredStart::Stop(effect) => {
-                if let Some(worker) = desk.session.lock().workers.get(&effect) {
+                if let Some(worker) = desk.session.lock().open.workers.get(&effect) {
                     worker.cancel.cancel();
                 }
             }
@@ -121,10 +121,10 @@ impl PublishContext<'_> {
             PostCommit::Await { seq, waiter, load } => {
                 // Recorded: from here on it is the session's.
                 drop(load);
-                self.inner.waiters.insert(seq, waiter);
+                self.inner.open.waiters.insert(seq, waiter);
             }
             PostCommit::Tell { seq, back: AnswerRoute::Shell(waiter, _) } => {
-                self.inner.waiters.insert(seq, waiter);
+                self.inner.open.waiters.insert(seq, waiter);
             }
             PostCommit::Tell { seq, back: AnswerRoute::To(caller) } => {
                 self.callers.insert(seq, caller);
@@ -174,7 +174,7 @@ impl PublishContext<'_> {
     fn origin(&self, kind: StreamEventKind, signal: u64) -> Option<AttachmentId> {
         match kind {
             StreamEventKind::Signal | StreamEventKind::Say => {
-                self.inner.waiters.get(&signal).map(|waiter| waiter.attachment)
+                self.inner.open.waiters.get(&signal).map(|waiter| waiter.attachment)
             }
             StreamEventKind::Act
             | StreamEventKind::Acted
@@ -201,7 +201,7 @@ impl PublishContext<'_> {
                     return;
                 }
                 match self.host.is_paid(&prompt) {
-                    true => self.inner.inbox.push_back(InboxItem::Start { effect: id.0 }),
+                    true => self.inner.inbox.work.push_back(InboxItem::Start { effect: id.0 }),
                     false => self.begin.push(DeferredStart::Think(id.0, prompt)),
                 }
             }
@@ -216,7 +216,7 @@ impl PublishContext<'_> {
                 if self.core.awaits(id.0)
                     && let Some(event) = self.acts.remove(&seq.0)
                 {
-                    self.inner.questions.insert(id.0, GuardQuestion { event, question });
+                    self.inner.open.questions.insert(id.0, GuardQuestion { event, question });
                 }
             }
             Effect::Stop { id } => self.begin.push(DeferredStart::Stop(id.0)),
@@ -230,11 +230,14 @@ impl PublishContext<'_> {
     fn ask(&mut self, effect: u64, seq: u64, order: &Order) {
         match order.place() {
             ActuatorLocation::Host if self.is_stopping => {}
-            ActuatorLocation::Host => self.inner.inbox.push_back(InboxItem::Start { effect }),
+            ActuatorLocation::Host => self.inner.inbox.work.push_back(InboxItem::Start { effect }),
             ActuatorLocation::Shell => {
                 let Some(event) = self.acts.remove(&seq) else { return };
                 let target = order.target().clone();
-                self.inner.requests.insert(effect, ShellRequest { target, event, asked: None });
+                self.inner
+                    .open
+                    .requests
+                    .insert(effect, ShellRequest { target, event, asked: None });
             }
         }
     }
@@ -268,11 +271,11 @@ fn note_intent(core: &mut LoadedSession, effect: u64, record: Option<u64>) {
 /// Cancels workers and takes back requests that nobody waits for any more.
 fn drop_what_is_over(inner: &mut SlotState, core: &LoadedSession, said: &BTreeSet<u64>) {
     inner.end_streams(|effect| !core.awaits(effect), said);
-    for (effect, worker) in &inner.workers {
+    for (effect, worker) in &inner.open.workers {
         if !core.awaits(*effect) {
             worker.cancel.cancel();
         }
     }
-    inner.requests.retain(|effect, _| core.awaits(*effect));
-    inner.questions.retain(|effect, _| core.awaits(*effect));
+    inner.open.requests.retain(|effect, _| core.awaits(*effect));
+    inner.open.questions.retain(|effect, _| core.awaits(*effect));
 }

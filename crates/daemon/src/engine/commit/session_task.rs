@@ -1,7 +1,7 @@
 //! The task that works off a session's inbox. It exists only while there is work.
 //!
 //! Strict order: a batch of work is stepped through and recorded in one append; only when that is
-//! durable does anybody hear of it (`settle`). When an append fails, the State is thrown away,
+//! durable does anybody hear of it (`publish`). When an append fails, the State is thrown away,
 //! messages are refused to their senders, and what nobody would send again waits for the next
 //! try.
 
@@ -20,7 +20,7 @@ use std::time::Duration;
 
 use tokio::sync::oneshot;
 
-use crate::byte_budget::OWNED;
+use crate::byte_budget::OWNED_FACTOR;
 use crate::engine::commit::batch::{AppendBatch, PostCommit};
 use crate::engine::commit::publish;
 use crate::engine::commit::redact::redact;
@@ -42,7 +42,7 @@ const MAX_BATCH_ITEMS: usize = 64;
 
 /// A message that weighs more than this many bytes is stepped through on another thread. Its
 /// value is walked and printed then, some 100 us for this much.
-const SPAWN_BLOCKING_BYTES: usize = OWNED * (64 << 10);
+const SPAWN_BLOCKING_BYTES: usize = OWNED_FACTOR * (64 << 10);
 
 /// Records since the last checkpoint from which on a State that is given back is written down.
 /// Fewer are read again in about a millisecond, and a session of one exchange has ten.
@@ -170,9 +170,9 @@ impl SessionTask {
     /// The next piece of work; without any, the State goes back and the session rests.
     fn next(&mut self) -> TaskStep {
         let mut inner = self.session.lock();
-        let Some(work) = inner.inbox.pop_front() else {
-            inner.inbox.shrink_to_fit();
-            inner.driving = false;
+        let Some(work) = inner.inbox.work.pop_front() else {
+            inner.inbox.work.shrink_to_fit();
+            inner.residence.driving = false;
             let core = self.core.take().filter(|core| core.born);
             let is_loaded = core.is_some();
             inner.core = core;
@@ -189,12 +189,12 @@ impl SessionTask {
             work => {
                 let mut works = vec![work];
                 while works.len() < MAX_BATCH_ITEMS
-                    && let Some(work) = inner.inbox.pop_front_if(|work| work.can_share())
+                    && let Some(work) = inner.inbox.work.pop_front_if(|work| work.can_share())
                 {
                     works.push(work);
                 }
                 let signals = works.iter().filter(|work| work.is_message()).count();
-                inner.signals = inner.signals.saturating_sub(signals);
+                inner.inbox.signals = inner.inbox.signals.saturating_sub(signals);
                 TaskStep::Batch(works)
             }
         }
@@ -226,14 +226,14 @@ impl SessionTask {
         let brings_policies =
             append.drafts.iter().any(|draft| draft.kind == RecordKind::Policy.word());
         let kept =
-            match Box::pin(self.hub.home.overlays.note(self.session.id.as_str(), changes)).await {
+            match Box::pin(self.hub.home.buffers.note(self.session.id.as_str(), changes)).await {
                 Ok(noted) => match self.keep(append).await {
                     Ok(numbers) => {
                         self.settle_overlays(noted);
                         Ok(numbers)
                     }
                     Err(failure) => {
-                        self.hub.home.overlays.take_back(noted).await;
+                        self.hub.home.buffers.take_back(noted).await;
                         Err(failure)
                     }
                 },
@@ -244,7 +244,7 @@ impl SessionTask {
                 if brings_policies {
                     self.hub.home.guard.set_recorded();
                 }
-                self.hub.home.actions.set_recorded(&described);
+                self.hub.home.abilities.actions.set_recorded(&described);
                 fault::point("engine.publish");
                 // A token of the recovery is given back when what the session planned is noted.
                 publish::settle(self, after, numbers);
@@ -253,7 +253,7 @@ impl SessionTask {
                 true
             }
             Err(failure) => {
-                self.hub.home.sums.take_back(&acts);
+                self.hub.home.usage.take_back(&acts);
                 self.undo(&failure)
             }
         }
@@ -261,9 +261,9 @@ impl SessionTask {
 
     /// Lets what messages say about buffers hold; what it replaces goes from the disk meanwhile.
     fn settle_overlays(&self, noted: UnindexedChanges) {
-        let gone = self.hub.home.overlays.settle(noted);
+        let gone = self.hub.home.buffers.settle(noted);
         if !gone.is_empty() {
-            let overlays = Arc::clone(&self.hub.home.overlays);
+            let overlays = Arc::clone(&self.hub.home.buffers);
             self.hub.running.tasks().spawn_blocking(move || overlays.remove(&gone));
         }
     }
@@ -348,20 +348,20 @@ impl SessionTask {
             return Ok(());
         }
         // Once: should it not become known to the record, it is looked up there.
-        if std::mem::take(&mut self.session.lock().unborn) {
+        if std::mem::take(&mut self.session.lock().events.unborn) {
             self.core = Some(Box::new(LoadedSession::unborn(self.session.id.clone())));
             return Ok(());
         }
         let found = load::load(&self.hub.home, &self.session.id).await?;
         let mut inner = self.session.lock();
-        inner.head = inner.head.max(found.core.state.next_seq().0 - 1);
+        inner.events.head = inner.events.head.max(found.core.state.next_seq().0 - 1);
         for (effect, request) in found.requests {
-            inner.requests.entry(effect).or_insert(request);
+            inner.open.requests.entry(effect).or_insert(request);
         }
         inner.offer_requests();
         let mut fresh = Vec::new();
         for (effect, asking) in found.questions {
-            if let Entry::Vacant(place) = inner.questions.entry(effect) {
+            if let Entry::Vacant(place) = inner.open.questions.entry(effect) {
                 fresh.push(place.insert(asking).clone());
             }
         }
@@ -374,10 +374,10 @@ impl SessionTask {
     /// Returns the offers of attached shells, if they may be news, and the effects that are being worked on.
     fn look(&self, works: &[InboxItem]) -> (Vec<ShellOffer>, BTreeSet<u64>) {
         let mut inner = self.session.lock();
-        let mut busy: BTreeSet<u64> = inner.workers.keys().copied().collect();
-        busy.extend(works.iter().chain(&inner.inbox).filter_map(InboxItem::effect));
+        let mut busy: BTreeSet<u64> = inner.open.workers.keys().copied().collect();
+        busy.extend(works.iter().chain(&inner.inbox.work).filter_map(InboxItem::effect));
         // An answer is on its way: the request is not to be made again.
-        inner.requests.retain(|effect, _| !busy.contains(effect));
+        inner.open.requests.retain(|effect, _| !busy.contains(effect));
         let registers = inner.newcomers && works.iter().any(|w| matches!(w, InboxItem::Signal(_)));
         if !registers {
             return (Vec::new(), busy);
@@ -416,14 +416,14 @@ impl SessionTask {
         }
         let goes_on = again.is_empty();
         for work in again.into_iter().rev() {
-            inner.inbox.push_front(work);
+            inner.inbox.work.push_front(work);
         }
         goes_on
     }
 
     /// Ends the task with work left; it is tried again soon.
     fn stall(&mut self) {
-        self.session.lock().driving = false;
+        self.session.lock().residence.driving = false;
         retry_later(&self.hub, &self.session);
     }
 
@@ -495,7 +495,7 @@ impl SessionTask {
         let state = StateCheckpoint { session, state: state.to_string() };
         let seq = kept.as_ref().and_then(|kept| kept.seq);
         if let Some(seq) = seq {
-            self.hub.home.overlays.forget(self.session.id.as_str(), Some(seq)).await?;
+            self.hub.home.buffers.forget(self.session.id.as_str(), Some(seq)).await?;
         }
         // Read again with what is left.
         self.core = None;
@@ -510,7 +510,7 @@ impl SessionTask {
         self.core = None;
         let mut inner = self.session.lock();
         inner.drop_recent();
-        for worker in inner.workers.values() {
+        for worker in inner.open.workers.values() {
             worker.cancel.cancel();
         }
         drop(inner);
@@ -561,7 +561,7 @@ fn retry_later(hub: &Arc<Hub>, session: &Arc<LiveSessionSlot>) {
             () = hub.running.quit.cancelled() => return,
         }
         let mut inner = session.lock();
-        if !inner.inbox.is_empty() {
+        if !inner.inbox.work.is_empty() {
             hub.wake_drive(&session, &mut inner);
         }
     });

@@ -104,12 +104,12 @@ impl Home {
         prompt: &ThinkerPrompt,
     ) -> Arc<[OfferedAction]> {
         let Some(catalog) = prompt.catalog else { return Arc::new([]) };
-        let known = self.actions.lock().offers.get(&catalog).cloned();
+        let known = self.abilities.actions.lock().offers.get(&catalog).cloned();
         if let Some(offered) = known {
             return offered;
         }
         let actuators = &prompt.context.actuators;
-        let is_missing = |digest: &TextDigest| self.actions.find(*digest).is_none();
+        let is_missing = |digest: &TextDigest| self.abilities.actions.find(*digest).is_none();
         let missing: Vec<TextDigest> =
             actuators.iter().filter_map(|it| it.specs).filter(is_missing).collect();
         if !missing.is_empty() {
@@ -117,14 +117,14 @@ impl Home {
             match found {
                 Ok(found) => {
                     for (digest, spec) in found {
-                        self.actions.insert(digest, &Arc::new(spec), true);
+                        self.abilities.actions.insert(digest, &Arc::new(spec), true);
                     }
                 }
                 Err(error) => tracing::warn!(%error, "descriptions of actions were not read"),
             }
         }
         let offered = self.offered_by(actuators);
-        self.actions.offer(catalog, &offered);
+        self.abilities.actions.offer(catalog, &offered);
         offered
     }
 
@@ -134,7 +134,7 @@ impl Home {
             let Some(digest) = actuator.specs else { continue };
             let bare = || actuator.actions.iter().cloned().map(ActionSpec::bare).collect();
             let specs: Vec<ActionSpec> =
-                self.actions.find(digest).map_or_else(bare, |spec| spec.actions.clone());
+                self.abilities.actions.find(digest).map_or_else(bare, |spec| spec.actions.clone());
             offered.extend(specs.into_iter().map(|spec| OfferedAction {
                 target: actuator.name.clone(),
                 place: actuator.place,

@@ -55,7 +55,7 @@ pub(in crate::engine) fn equip(
 
 /// Records which commits a crash had broken off, and how each of them ended.
 pub(in crate::engine) async fn note_recovered(home: &Home) {
-    let Some(workspace) = &home.effects else { return };
+    let Some(workspace) = &home.abilities.workspace else { return };
     match workspace.capabilities() {
         Ok(jail) => match jail.layer {
             Some(layer) => tracing::info!(%layer, "programs run in a jail"),

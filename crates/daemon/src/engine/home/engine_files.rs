@@ -163,7 +163,7 @@ impl EngineFiles {
             clock: Box::new(move || clock.now()),
             watching: WatchSettings::default(),
         };
-        let memex_service = AsyncMemexService::start(setup).map_err(DaemonError::Keeper)?;
+        let memex_service = AsyncMemexService::start(setup).map_err(DaemonError::Thread)?;
         let _ = self.open.set(OpenedStores { memory, memex_service });
         Ok(())
     }
@@ -175,9 +175,9 @@ impl EngineFiles {
         home: &Home,
     ) -> Result<(), DaemonError> {
         let memory = self.open(root)?;
-        self.look_after(root, Arc::clone(&memory), &home.overlays)?;
+        self.look_after(root, Arc::clone(&memory), &home.buffers)?;
         self.admit(&memory);
-        home.host.refresh_actuators();
+        home.abilities.host.refresh_actuators();
         Ok(())
     }
 }

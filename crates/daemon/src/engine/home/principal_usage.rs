@@ -12,10 +12,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The latest records that are looked at when a daemon starts: an hour of ten turns a second, and
 /// half a second of reading. What was decided before them is not counted again.
-const RECOUNTED: u64 = 1 << 18;
+const RECOUNTED_RECORDS: u64 = 1 << 18;
 
 /// Records of a page.
-const PAGE: usize = 4_096;
+const PAGE_RECORDS: usize = 4_096;
 
 /// The sums of a daemon.
 #[derive(Debug, Default)]
@@ -37,7 +37,7 @@ impl PrincipalUsageSums {
         let mut after = first_that_counts(reader, UnixMillis(now))?;
         let decisions = of_kinds([RecordKind::Decided]);
         loop {
-            let page = reader.records(after, &decisions, PAGE)?;
+            let page = reader.records(after, &decisions, PAGE_RECORDS)?;
             let Some(last) = page.last() else { break };
             after = last.number;
             for record in &page {
@@ -66,7 +66,7 @@ impl PrincipalUsageSums {
 /// The last record that is too old to count, among the latest: times never go back.
 fn first_that_counts(reader: &RecordReader, now: UnixMillis) -> Result<RecordNumber, StoreError> {
     let mut high = reader.head()?.number.0;
-    let mut low = high.saturating_sub(RECOUNTED);
+    let mut low = high.saturating_sub(RECOUNTED_RECORDS);
     while low < high {
         let middle = low + (high - low).div_ceil(2);
         let counts = match reader.record(RecordNumber(middle))? {

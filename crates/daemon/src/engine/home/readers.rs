@@ -1,6 +1,6 @@
 //! Reads of the record, on threads for blocking work, a few at a time.
 //!
-//! Connections are kept open and lent; one is opened when all are out. The keeper is never
+//! Connections are kept open and lent; one is opened when all are out. The writer is never
 //! waited for: readers see what is committed.
 
 use std::path::PathBuf;

@@ -23,12 +23,12 @@ use crate::engine::clock::MonotonicClock;
 use crate::engine::home::spending::RecordBudgetUse;
 
 /// Jobs that may wait for the thread; over it their senders wait. A session has one at a time.
-const QUEUE: usize = 1024;
+const QUEUED_APPENDS: usize = 1024;
 
 /// Appends in one commit: bounds how long the first of them waits for the last. Where all that is asked is
 /// in one commit, nothing is left to step through meanwhile: 200 connections that ask again at once are
 /// answered some 4 in a hundred more often with 100 of them in a commit than with all.
-const GROUP: usize = 100;
+const COMMIT_APPENDS: usize = 100;
 
 /// Records after which the log of the store is copied into its file. The disk makes the next commit wait
 /// while it takes the copied pages, so little and often: at a thousand prompts a second, p99 of an answer
@@ -43,7 +43,7 @@ const COPY_AFTER: usize = if cfg!(feature = "faults") { 30 } else { 250 };
 const COPY_PAUSE: Duration = Duration::from_millis(if cfg!(feature = "faults") { 0 } else { 10 });
 
 /// Interval at which a record that takes nothing is tried, when nobody else tries.
-const PROBE: Duration = Duration::from_secs(1);
+const PROBE_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Reason why an append is not kept. Nothing of it is.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -108,9 +108,9 @@ impl RecordWriter {
         let (spending, healthy_too) = (Arc::clone(spending), Arc::clone(&healthy));
         let desk = WriterThread { store, clock, healthy: healthy_too, commits, copying, spending };
         let thread = thread::Builder::new();
-        let thread = thread.name("keeper".to_owned()).spawn(move || desk.run(&waiting))?;
+        let thread = thread.name("record-writer".to_owned()).spawn(move || desk.run(&waiting))?;
         let head = AtomicU64::new(head);
-        Ok((RecordWriter { jobs, room: Semaphore::new(QUEUE), healthy, head }, thread))
+        Ok((RecordWriter { jobs, room: Semaphore::new(QUEUED_APPENDS), healthy, head }, thread))
     }
 
     /// Number of the latest record.
@@ -139,7 +139,7 @@ impl RecordWriter {
     /// Does something with the store itself.
     ///
     /// # Errors
-    /// The keeper is closed.
+    /// The writer is closed.
     pub(in crate::engine) async fn with_store<T: Send + 'static>(
         &self,
         work: impl FnOnce(&mut RecordStore) -> T + Send + 'static,
@@ -161,7 +161,7 @@ impl RecordWriter {
 
     /// Returns the number of jobs that wait for the thread.
     pub(in crate::engine) fn waiting(&self) -> usize {
-        QUEUE - self.room.available_permits()
+        QUEUED_APPENDS - self.room.available_permits()
     }
 
     /// Whether the last commit was taken.
@@ -249,7 +249,7 @@ impl WriterThread {
                 Err(mpsc::RecvTimeoutError::Timeout) => self.probe(),
                 Err(mpsc::RecvTimeoutError::Disconnected) => break,
             }
-            jobs.extend(waiting.try_iter().take(GROUP));
+            jobs.extend(waiting.try_iter().take(COMMIT_APPENDS));
             if self.work_off(&mut jobs) {
                 break;
             }
@@ -263,7 +263,7 @@ impl WriterThread {
     ) -> Result<WriterJob, mpsc::RecvTimeoutError> {
         match self.healthy.load(Ordering::Relaxed) {
             true => waiting.recv().map_err(Into::into),
-            false => waiting.recv_timeout(PROBE),
+            false => waiting.recv_timeout(PROBE_INTERVAL),
         }
     }
 

@@ -1,5 +1,5 @@
 //! Budgets of the record: how many bytes each principal may have recorded, but the owner of the daemon. A budget
-//! refills with time, as a bucket does. Asked before a message is taken; charged by the keeper when it is recorded,
+//! refills with time, as a bucket does. Asked before a message is taken; charged by the record writer when it is recorded,
 //! in the same transaction, so that a restart gives nobody a new one.
 
 use std::collections::HashMap;

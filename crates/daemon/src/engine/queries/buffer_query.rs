@@ -51,7 +51,7 @@ pub(in crate::engine) fn modified(hub: Arc<Hub>, from: QueryAsker, payload: Valu
         let owner = from.who.name();
         // Links are followed on the way.
         let asked = tokio::task::spawn_blocking(move || {
-            let found = hub.home.overlays.modified(&owner, Path::new(&file), hub.home.now());
+            let found = hub.home.buffers.modified(&owner, Path::new(&file), hub.home.now());
             QueryAnswer::from(report(&file, found))
         });
         asked.await.map_err(|_| EngineErrorCode::Internal.into())
@@ -141,9 +141,9 @@ async fn unsaved(
     hub.reached(Some(&held)).await;
     let name = held.session.id.as_str().to_owned();
     let absent = || EngineError::invalid(place.pair().0, NO_AST);
-    let entry = hub.home.overlays.index().find(&name, place).cloned().ok_or_else(absent)?;
+    let entry = hub.home.buffers.index().find(&name, place).cloned().ok_or_else(absent)?;
     let BufferState::Ast(about) = entry.fact.what else { return Err(absent()) };
-    let (overlays, dialect) = (Arc::clone(&hub.home.overlays), from.dialect);
+    let (overlays, dialect) = (Arc::clone(&hub.home.buffers), from.dialect);
     let work = move || {
         let text = overlays.texts().content(&name, entry.seq)?;
         Ok(text.map(|text| {

@@ -96,7 +96,7 @@ pub(in crate::engine) async fn answer(
         let all = Value::list(catalog.actuators.iter().map(described));
         return Ok(success("actuators", [("actuators", all)]));
     }
-    let workspace = hub.home.effects.clone();
+    let workspace = hub.home.abilities.workspace.clone();
     let workspace = workspace
         .ok_or_else(|| EngineError::because(EngineErrorCode::UnknownTarget, NO_EFFECTS))?;
     let told = tokio::task::spawn_blocking(move || match asked {

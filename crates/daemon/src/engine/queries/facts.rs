@@ -15,7 +15,7 @@ use crate::engine::hub::Hub;
 use crate::engine::stream::{EngineActivity, SessionStatus, workload_pairs};
 
 /// Most sessions in one list; the ones with the latest activity are shown.
-const SESSIONS: usize = 1000;
+const MAX_LISTED_SESSIONS: usize = 1000;
 
 /// Most sessions that the policies are asked about for one list, the latest first: some 50 us each.
 const LOOKED_AT: usize = 10_000;
@@ -71,7 +71,7 @@ pub(crate) struct EngineTraffic {
     pub(crate) effects: usize,
     /// Questions of the guard that nobody has answered.
     pub(crate) approvals: usize,
-    /// Appends that wait for the keeper.
+    /// Appends that wait for the record writer.
     pub(crate) appends: usize,
     /// Number of the latest record.
     pub(crate) records: u64,
@@ -132,7 +132,7 @@ pub(in crate::engine) fn list(hub: &Hub, who: &Principal) -> Value {
     };
     let rows = rows(hub, |_| true);
     let rows = rows.iter().take(LOOKED_AT).filter(|row| sees(row));
-    Value::list(rows.take(SESSIONS).map(|row| {
+    Value::list(rows.take(MAX_LISTED_SESSIONS).map(|row| {
         let live = live.get(&*row.name).copied().unwrap_or_default();
         let pairs = [
             ("session", Value::str(&*row.name)),
@@ -161,7 +161,7 @@ fn live(hub: &Hub) -> HashMap<Box<str>, LiveSession> {
     let look = |session: Arc<crate::engine::sessions::live_session::LiveSessionSlot>| {
         let inner = session.lock();
         let live = LiveSession {
-            head: inner.head,
+            head: inner.events.head,
             shells: inner.feeds.len(),
             status: inner.status,
             load: inner.load,
@@ -173,7 +173,7 @@ fn live(hub: &Hub) -> HashMap<Box<str>, LiveSession> {
 
 /// Schedules that a principal may see, as a list of plists, those that are due first.
 pub(crate) fn list_schedules(hub: &Hub, who: &Principal) -> Value {
-    let mut all = hub.home.plans.all();
+    let mut all = hub.home.schedules.all();
     all.retain(|(session, owner, _)| hub.home.may(who, SessionAccess::Observe, session, owner));
     all.sort_by_key(|(_, _, fact)| fact.due);
     Value::list(all.into_iter().take(MAX_LISTED).map(|(session, owner, fact)| {
@@ -201,16 +201,16 @@ pub(crate) fn list_schedules(hub: &Hub, who: &Principal) -> Value {
 
 /// Counts all that is going on now. Looks at every session in memory.
 pub(crate) fn count_traffic(hub: &Hub) -> EngineTraffic {
-    let appends = hub.home.keeper.waiting();
+    let appends = hub.home.record.writer.waiting();
     let records = hub.home.head();
     let mut traffic = EngineTraffic { appends, records, ..EngineTraffic::default() };
     for session in hub.directory.present() {
         let inner = session.lock();
         traffic.sessions += 1;
         traffic.shells += inner.feeds.len();
-        traffic.messages += inner.signals;
-        traffic.effects += inner.workers.len() + inner.requests.len();
-        traffic.approvals += inner.questions.len();
+        traffic.messages += inner.inbox.signals;
+        traffic.effects += inner.open.workers.len() + inner.open.requests.len();
+        traffic.approvals += inner.open.questions.len();
     }
     traffic
 }

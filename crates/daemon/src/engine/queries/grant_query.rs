@@ -21,7 +21,7 @@ use crate::engine::queries::policy_install::install_policies;
 use crate::engine::queries::query::{ApprovalName, ApprovalReply, approve, success};
 
 /// Decisions of the past that each scope is tried on: the latest, as many as are judged in a moment.
-const REHEARSED: usize = 2_000;
+const MAX_REHEARSED_DECISIONS: usize = 2_000;
 
 /// Time that a grant holds unless it is said.
 const DEFAULT_SPAN: &str = "7d";
@@ -117,7 +117,7 @@ pub(super) async fn answer(
 ) -> Result<Value, EngineError> {
     match asked {
         GrantQuery::Preview(wish) => {
-            let (name, patch) = prepare(hub, &wish, own.as_ref(), REHEARSED).await?;
+            let (name, patch) = prepare(hub, &wish, own.as_ref(), MAX_REHEARSED_DECISIONS).await?;
             let head = [("approval", Value::str(&*name)), ("written", Value::Nil)];
             Ok(success("grant", head.into_iter().chain(patch.to_pairs())))
         }

@@ -49,6 +49,6 @@ fn open_folder(hub: &Hub, path: &Path) -> Result<String, EngineError> {
         tracing::warn!(%error, "a memex cannot be opened");
         EngineError::invalid("path", format!("the folder cannot be a memex: {error}"))
     })?;
-    hub.home.skills.take_folder(real.join(SKILL_FOLDER));
+    hub.home.abilities.skills.take_folder(real.join(SKILL_FOLDER));
     Ok(name)
 }

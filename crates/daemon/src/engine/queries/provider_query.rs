@@ -61,7 +61,8 @@ impl ProviderQuery {
 /// # Errors
 /// There is no such provider or model, or it does not say which models it has.
 pub(super) async fn answer(hub: &Hub, asked: ProviderQuery) -> Result<Value, EngineError> {
-    let models = hub.home.models.get().ok_or_else(|| EngineError::invalid("action", NO_MODELS))?;
+    let models =
+        hub.home.abilities.models.get().ok_or_else(|| EngineError::invalid("action", NO_MODELS))?;
     match asked {
         ProviderQuery::Test(name) => {
             let seats = models.registry.seats_named(name.as_deref());

@@ -1,6 +1,6 @@
 //! What a client asks of the daemon itself, beside its session: no turn is made of it.
 //!
-//! Read from a message by `talk`, answered by the hub. Only an answer to a question of the guard
+//! Read from a message by `conversation`, answered by the hub. Only an answer to a question of the guard
 //! leaves a record, in the session that asked it; a list leaves none.
 
 use crate::engine::queries::config_query::{self, ConfigQuery};
@@ -302,7 +302,7 @@ pub(crate) fn approvals(hub: &Hub, who: &Principal) -> Value {
     for session in hub.directory.present() {
         let open: Vec<(u64, GuardQuestion)> = {
             let inner = session.lock();
-            inner.questions.iter().map(|(id, asking)| (*id, asking.clone())).collect()
+            inner.open.questions.iter().map(|(id, asking)| (*id, asking.clone())).collect()
         };
         if open.is_empty() || !session.is_visible_to(&hub.home, who) {
             continue;
@@ -339,7 +339,7 @@ async fn approval(
 ) -> Result<Value, EngineError> {
     let (held, effect) = question(hub, who, named, own).await?;
     let session = &held.session;
-    let open = session.lock().questions.get(&effect).cloned();
+    let open = session.lock().open.questions.get(&effect).cloned();
     if let Some(asking) = open {
         let status = [("status", Value::keyword("pending-approval"))];
         let shown = shown(hub, who, session, effect, &asking);
@@ -381,7 +381,7 @@ pub(super) async fn approve(
     let (held, effect) = question(hub, who, named, own).await?;
     hub.running.check_open()?;
     // An answer that does not count is recorded as well.
-    hub.home.spending.check(who, hub.home.now())?;
+    hub.home.record.spending.check(who, hub.home.now())?;
     let (done, told) = oneshot::channel();
     let answered = reply.answered(effect, who, None);
     let work =

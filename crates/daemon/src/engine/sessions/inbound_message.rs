@@ -103,7 +103,7 @@ pub(in crate::engine) fn read(
         signal,
         attachment: feed.id,
         ticket,
-        wants_receipt: feed.receipts,
+        wants_receipt: feed.about.receipts,
         answers: Vec::new(),
         load,
         newness: MessageNewness::Any,

@@ -1,7 +1,7 @@
 //! One session in memory: its inbox, the shells attached to it, what happened lately.
 //!
 //! Everything is under one lock, held for moments and never across an await. A drive task
-//! exists only while the inbox has work (see `drive`); the State of the loop is lent to it, and
+//! exists only while the inbox has work (see `session_task`); the State of the loop is lent to it, and
 //! is absent while the session is evicted.
 
 use crate::config::EngineLimits;
@@ -41,29 +41,61 @@ pub(in crate::engine) struct LiveSessionSlot {
 /// State of a session that the lock guards.
 #[derive(Debug, Default)]
 pub(in crate::engine) struct SlotState {
-    /// Work in its order; no capacity while empty.
-    pub(in crate::engine) inbox: VecDeque<InboxItem>,
-    /// Messages of shells among the work.
-    pub(in crate::engine) signals: usize,
-    /// Handles on this session beside its shells.
-    pub(in crate::engine) pins: usize,
-    /// Whether a drive task has this session.
-    pub(in crate::engine) driving: bool,
+    pub(in crate::engine) inbox: SessionInbox,
+    pub(in crate::engine) residence: SlotResidence,
     /// State and what belongs to it; absent while evicted or lent to the drive task.
     pub(in crate::engine) core: Option<Box<LoadedSession>>,
-    /// Stamp of the directory when it last came to rest.
-    pub(in crate::engine) stamp: u64,
-    /// Whether its State was in memory the last time that it came to rest.
-    pub(in crate::engine) rested: bool,
-    /// The last number given.
-    pub(in crate::engine) head: u64,
-    /// Whether the record did not know it when it was made, and nothing was recorded since.
-    pub(in crate::engine) unborn: bool,
-    ring: EventRing,
+    pub(in crate::engine) events: LatestEvents,
     /// Shells, in the order of their ids.
     pub(in crate::engine) feeds: Vec<ShellFeed>,
     /// Whether a shell came whose offers the State may not know.
     pub(in crate::engine) newcomers: bool,
+    pub(in crate::engine) open: OpenWork,
+    pub(in crate::engine) status: SessionStatus,
+    /// Number of its turns and signals, by what they do.
+    pub(in crate::engine) load: SessionWorkload,
+    /// Texts in the making.
+    pub(in crate::engine) streams: Vec<LiveStream>,
+    pub(in crate::engine) known: RecentAnswers,
+    /// Reason why nothing is taken any more.
+    pub(in crate::engine) gone: Option<EngineError>,
+}
+
+/// Bounded queue in front of a session.
+#[derive(Debug, Default)]
+pub(in crate::engine) struct SessionInbox {
+    /// Work in its order; no capacity while empty.
+    pub(in crate::engine) work: VecDeque<InboxItem>,
+    /// Messages of shells among the work.
+    pub(in crate::engine) signals: usize,
+}
+
+/// Reasons why a session stays in memory.
+#[derive(Debug, Default)]
+pub(in crate::engine) struct SlotResidence {
+    /// Handles on this session beside its shells.
+    pub(in crate::engine) pins: usize,
+    /// Whether a drive task has this session.
+    pub(in crate::engine) driving: bool,
+    /// Stamp of the directory when it last came to rest.
+    pub(in crate::engine) stamp: u64,
+    /// Whether its State was in memory the last time that it came to rest.
+    pub(in crate::engine) rested: bool,
+}
+
+/// Latest events of a session, and their number.
+#[derive(Debug, Default)]
+pub(in crate::engine) struct LatestEvents {
+    /// The last number given.
+    pub(in crate::engine) head: u64,
+    /// Whether the record did not know the session when it was made, and nothing was recorded since.
+    pub(in crate::engine) unborn: bool,
+    ring: EventRing,
+}
+
+/// Work of a session that waits for somebody else.
+#[derive(Debug, Default)]
+pub(in crate::engine) struct OpenWork {
     /// Requests to shells that wait for an answer, by effect.
     pub(in crate::engine) requests: BTreeMap<u64, ShellRequest>,
     /// Questions of the guard that wait for an answer, by effect.
@@ -72,17 +104,15 @@ pub(in crate::engine) struct SlotState {
     pub(in crate::engine) workers: BTreeMap<u64, CancellableWorker>,
     /// Senders that wait for an answer, by the number of their signal.
     pub(in crate::engine) waiters: BTreeMap<u64, ReplyWaiter>,
-    pub(in crate::engine) status: SessionStatus,
-    /// Number of its turns and signals, by what they do.
-    pub(in crate::engine) load: SessionWorkload,
-    /// Texts in the making.
-    pub(in crate::engine) streams: Vec<LiveStream>,
+}
+
+/// Answers that were found lately, to be given again.
+#[derive(Debug, Default)]
+pub(in crate::engine) struct RecentAnswers {
     /// Shell that was let in last.
-    pub(in crate::engine) let_in: Option<Box<AdmittedShell>>,
+    let_in: Option<Box<AdmittedShell>>,
     /// The turn that was last thought about, and the number of its signal.
     pub(in crate::engine) thought: Option<(u64, u64)>,
-    /// Reason why nothing is taken any more.
-    pub(in crate::engine) gone: Option<EngineError>,
     /// Words of its owner, as far as somebody wanted to know.
     pub(in crate::engine) words: OwnerWords,
 }
@@ -141,13 +171,15 @@ pub(in crate::engine) struct ReplyWaiter {
 impl LiveSessionSlot {
     /// A session with nothing in it but its last number.
     pub(in crate::engine) fn new(id: SessionId, owner: Arc<str>, head: u64) -> LiveSessionSlot {
-        let inner = SlotState { head, ..SlotState::default() };
+        let events = LatestEvents { head, ..LatestEvents::default() };
+        let inner = SlotState { events, ..SlotState::default() };
         LiveSessionSlot { id, owner, inner: Mutex::new(inner) }
     }
 
     /// A session that the record does not know.
     pub(in crate::engine) fn unborn(id: SessionId, owner: Arc<str>) -> LiveSessionSlot {
-        let inner = SlotState { unborn: true, ..SlotState::default() };
+        let events = LatestEvents { unborn: true, ..LatestEvents::default() };
+        let inner = SlotState { events, ..SlotState::default() };
         LiveSessionSlot { id, owner, inner: Mutex::new(inner) }
     }
 
@@ -167,7 +199,7 @@ impl LiveSessionSlot {
                 && last.who == *who
                 && std::ptr::eq(last.by.as_ptr(), Arc::as_ptr(&present))
         };
-        if self.lock().let_in.as_deref().is_some_and(is_same) {
+        if self.lock().known.let_in.as_deref().is_some_and(is_same) {
             return true;
         }
         let may = |access| home.may(who, access, &self.id, &self.owner);
@@ -176,7 +208,7 @@ impl LiveSessionSlot {
             && (role == AttachRole::Observer || may(SessionAccess::Control));
         if may_join {
             let last = AdmittedShell { who: who.clone(), role, at, by: Arc::downgrade(&present) };
-            self.lock().let_in = Some(Box::new(last));
+            self.lock().known.let_in = Some(Box::new(last));
         }
         may_join
     }
@@ -219,7 +251,7 @@ impl LiveSessionSlot {
 impl SlotState {
     /// Checks that one more message may wait, of at most `most`.
     pub(in crate::engine) fn check_room(&self, most: usize) -> Result<(), EngineError> {
-        if self.signals < most {
+        if self.inbox.signals < most {
             return Ok(());
         }
         let text = format!("{most} messages of this session wait already; send it again later");
@@ -237,7 +269,7 @@ impl SlotState {
         // A client that comes back may be here before its old connection is known to be dead:
         // what that one was asked is asked of the new one.
         let client = feed.about.client.as_ref();
-        let (requests, feeds) = (&mut self.requests, &self.feeds);
+        let (requests, feeds) = (&mut self.open.requests, &self.feeds);
         for request in requests.values_mut() {
             let is_old = |old: &ShellFeed| client.is_some() && old.about.client.as_ref() == client;
             let was_asked = |id: &AttachmentId| feeds.iter().any(|f| f.id == *id && is_old(f));
@@ -252,7 +284,7 @@ impl SlotState {
     pub(in crate::engine) fn leave(&mut self, id: AttachmentId) {
         self.feeds.retain(|feed| feed.id != id);
         self.feeds.shrink_to(1);
-        for request in self.requests.values_mut() {
+        for request in self.open.requests.values_mut() {
             if request.asked == Some(id) {
                 request.asked = None;
             }
@@ -262,14 +294,12 @@ impl SlotState {
 
     /// Tells whether the session can be forgotten by the daemon, though not by the record.
     pub(in crate::engine) fn is_unused(&self) -> bool {
-        self.pins == 0
+        self.residence.pins == 0
             && self.feeds.is_empty()
-            && self.inbox.is_empty()
-            && !self.driving
+            && self.inbox.work.is_empty()
+            && !self.residence.driving
             && self.core.is_none()
-            && self.requests.is_empty()
-            && self.questions.is_empty()
-            && self.workers.is_empty()
+            && self.open.is_empty()
     }
 
     /// Makes an event known: to the ring, to who asked, to everybody.
@@ -279,8 +309,8 @@ impl SlotState {
         answers: Option<u64>,
         room: RingCapacity,
     ) {
-        self.head = event.seq;
-        let waiter = answers.and_then(|seq| self.waiters.remove(&seq));
+        self.events.head = event.seq;
+        let waiter = answers.and_then(|seq| self.open.waiters.remove(&seq));
         if let Some(ReplyWaiter { attachment, ticket: Some(ticket) }) = waiter
             && let Some(feed) = self.feed(attachment)
         {
@@ -302,7 +332,7 @@ impl SlotState {
             }
             None => self.feeds.iter_mut().for_each(|feed| feed.read_from(event.seq)),
         }
-        self.ring.push(event, room);
+        self.events.ring.push(event, room);
     }
 
     /// Wakes every connection that reads a stream; those that are handed their own are awake.
@@ -313,18 +343,18 @@ impl SlotState {
 
     /// The event of this number, if it is recent.
     pub(in crate::engine) fn recent(&self, seq: u64) -> Option<Arc<StreamEvent>> {
-        self.ring.get(seq)
+        self.events.ring.get(seq)
     }
 
     /// Forgets recent events; shells that are behind read the record.
     pub(in crate::engine) fn drop_recent(&mut self) {
-        self.ring = EventRing::default();
+        self.events.ring = EventRing::default();
     }
 
     /// Asks the most recently active shell that offers it, for each request nobody has.
     pub(in crate::engine) fn offer_requests(&mut self) {
-        let SlotState { requests, feeds, .. } = self;
-        for request in requests.values_mut().filter(|request| request.asked.is_none()) {
+        let SlotState { open, feeds, .. } = self;
+        for request in open.requests.values_mut().filter(|request| request.asked.is_none()) {
             let able = feeds.iter_mut().filter(|feed| feed.offers(&request.target));
             let Some(feed) = able.max_by_key(|feed| (feed.active, feed.id)) else { continue };
             request.asked = Some(feed.id);
@@ -337,12 +367,15 @@ impl SlotState {
 
     /// Tells whether this shell is asked to carry out the act with this number.
     pub(in crate::engine) fn is_asked(&self, id: AttachmentId, seq: u64) -> bool {
-        self.requests.values().any(|request| request.event.seq == seq && request.asked == Some(id))
+        self.open
+            .requests
+            .values()
+            .any(|request| request.event.seq == seq && request.asked == Some(id))
     }
 
     /// The open question with this number.
     pub(in crate::engine) fn question(&self, seq: u64) -> Option<&GuardQuestion> {
-        self.questions.values().find(|asking| asking.event.seq == seq)
+        self.open.questions.values().find(|asking| asking.event.seq == seq)
     }
 
     /// Tells whether this shell may say what became of a request: an owner always, others only
@@ -353,7 +386,7 @@ impl SlotState {
         id: AttachmentId,
         who: &Principal,
     ) -> bool {
-        let Some(request) = self.requests.get(&effect) else { return true };
+        let Some(request) = self.open.requests.get(&effect) else { return true };
         let is_of = |asked: AttachmentId| {
             asked == id || self.feeds.iter().any(|feed| feed.id == asked && feed.who == *who)
         };
@@ -369,7 +402,7 @@ impl SlotState {
         text: &str,
     ) -> usize {
         // A word of somebody who was called off comes too late.
-        if !self.workers.contains_key(&effect) {
+        if !self.open.workers.contains_key(&effect) {
             return 0;
         }
         let known = self.streams.iter().position(|stream| stream.effect == effect);
@@ -398,6 +431,13 @@ impl SlotState {
             let is_said = said.contains(&stream.effect);
             self.feeds.iter_mut().for_each(|feed| feed.end_stream(&stream, is_said));
         }
+    }
+}
+
+impl OpenWork {
+    /// Tells whether nothing is open that keeps a session in memory; a sender that waits has a shell here.
+    fn is_empty(&self) -> bool {
+        self.requests.is_empty() && self.questions.is_empty() && self.workers.is_empty()
     }
 }
 

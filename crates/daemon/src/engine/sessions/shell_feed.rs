@@ -1,7 +1,7 @@
 //! What one attached shell is owed: events after its cursor, receipts, refusals, status, deltas.
 //!
 //! Feeds live inside their session, under its lock; the connection pulls through
-//! `attachment`. A feed holds no events of its own while its shell keeps up: they come from the
+//! `attached_shell`. A feed holds no events of its own while its shell keeps up: they come from the
 //! session's recent ring, and from pages of the record when the shell is behind it. What is rare
 //! is boxed, so that ten thousand idle feeds stay small.
 
@@ -41,7 +41,6 @@ pub(in crate::engine) struct ShellFeed {
     pub(in crate::engine) who: Principal,
     pub(in crate::engine) role: AttachRole,
     pub(in crate::engine) mode: StreamMode,
-    pub(in crate::engine) receipts: bool,
     /// Whether it is handed its own messages and the answers to them, and reads nothing else: it
     /// came to say something, and only what others said has happened since.
     pub(in crate::engine) own_only: bool,
@@ -52,12 +51,18 @@ pub(in crate::engine) struct ShellFeed {
     /// Stamp of its last message; the most recently active shell is asked first.
     pub(in crate::engine) active: u64,
     pub(in crate::engine) about: Box<ShellProfile>,
+    drawing: FeedDrawing,
+    waker: Option<Waker>,
+    rare: Option<Box<FeedExtras>>,
+}
+
+/// Drawing of a shell: what it shows, and when it may be sent more.
+#[derive(Debug, Default)]
+struct FeedDrawing {
     /// Status that it was last sent.
     told: SessionStatus,
     /// Earliest time of the next status or delta.
-    next_draw: Option<Instant>,
-    waker: Option<Waker>,
-    rare: Option<Box<FeedExtras>>,
+    next: Option<Instant>,
 }
 
 /// Profile of a shell, as it gave it in its hello.
@@ -67,6 +72,8 @@ pub(in crate::engine) struct ShellProfile {
     pub(in crate::engine) shell: Option<KeywordName>,
     pub(in crate::engine) locale: Option<Box<str>>,
     pub(in crate::engine) time_zone: Option<Box<str>>,
+    /// Whether it wants to hear that a message is recorded.
+    pub(in crate::engine) receipts: bool,
     pub(in crate::engine) actuators: Vec<ShellOffer>,
     /// Least time between two drawings.
     interval: Duration,
@@ -113,7 +120,6 @@ impl ShellFeed {
             who,
             role: want.role,
             mode: want.mode,
-            receipts: want.receipts,
             own_only: want.mode == StreamMode::Follow && want.cursor.is_none(),
             cursor: want.cursor.map_or(head, |cursor| cursor.min(head)),
             joined: head,
@@ -124,11 +130,11 @@ impl ShellFeed {
                 shell: want.shell,
                 locale: want.locale,
                 time_zone: want.time_zone,
+                receipts: want.receipts,
                 actuators: want.actuators,
                 interval: Duration::from_millis(1000 / rate),
             }),
-            told: SessionStatus::default(),
-            next_draw: None,
+            drawing: FeedDrawing::default(),
             waker: None,
             rare: None,
         }
@@ -329,14 +335,14 @@ impl ShellFeed {
     ) -> Poll<OutboundItem> {
         let has_delta =
             self.mode != StreamMode::Answers && streams.iter().any(|stream| self.lacks(stream));
-        let is_news = self.mode != StreamMode::Answers && self.told != now;
+        let is_news = self.mode != StreamMode::Answers && self.drawing.told != now;
         if !is_news && !has_delta {
             if let Some(rare) = &mut self.rare {
                 rare.timer = None;
             }
             return Poll::Pending;
         }
-        if let Some(next) = self.next_draw.filter(|next| *next > Instant::now()) {
+        if let Some(next) = self.drawing.next.filter(|next| *next > Instant::now()) {
             let timer = self.rare().timer.get_or_insert_with(|| Box::pin(sleep_until(next)));
             if timer.as_mut().poll(cx).is_pending() {
                 return Poll::Pending;
@@ -347,10 +353,10 @@ impl ShellFeed {
         }
         // News and text go out together.
         if !(is_news && has_delta) {
-            self.next_draw = Some(Instant::now() + self.about.interval);
+            self.drawing.next = Some(Instant::now() + self.about.interval);
         }
         if is_news {
-            self.told = now;
+            self.drawing.told = now;
             return Poll::Ready(OutboundItem::Status(now));
         }
         match self.next_piece(streams) {

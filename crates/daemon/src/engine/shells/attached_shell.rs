@@ -131,7 +131,7 @@ impl AttachedShell {
 
     /// Tells whether a turn is about the signal of this number, as far as it is known.
     pub(crate) fn is_about(&self, turn: u64, seq: u64) -> bool {
-        self.session.lock().thought == Some((turn, seq))
+        self.session.lock().known.thought == Some((turn, seq))
     }
 
     fn take_in(
@@ -153,7 +153,7 @@ impl AttachedShell {
             return Err(EngineError::because(EngineErrorCode::NotPermitted, ONLY_WATCHES));
         }
         if newness == MessageNewness::Any {
-            self.hub.home.spending.check(&feed.who, self.hub.home.now())?;
+            self.hub.home.record.spending.check(&feed.who, self.hub.home.now())?;
         }
         feed.active = active;
         let ticket = (feed.mode == StreamMode::Answers).then_some(active);
@@ -167,8 +167,8 @@ impl AttachedShell {
         if let Some(ticket) = ticket {
             feed.expect(ticket);
         }
-        inner.signals += 1;
-        inner.inbox.push_back(InboxItem::Signal(Box::new(inbound)));
+        inner.inbox.signals += 1;
+        inner.inbox.work.push_back(InboxItem::Signal(Box::new(inbound)));
         self.hub.wake_drive(&self.session, &mut inner);
         Ok(())
     }
@@ -186,7 +186,7 @@ impl AttachedShell {
         let unknown = || EngineError::because(EngineErrorCode::UnknownId, NOT_ASKED);
         let effect = id.and_then(|id| inbound_message::effect_of(id, &self.session.id));
         let mut inner = self.session.lock();
-        if let Some(effect) = effect.filter(|effect| inner.questions.contains_key(effect)) {
+        if let Some(effect) = effect.filter(|effect| inner.open.questions.contains_key(effect)) {
             return self.decide(&mut inner, effect, id, payload);
         }
         let active = self.hub.directory.stamp();
@@ -203,9 +203,9 @@ impl AttachedShell {
             return Err(if is_stale { unknown() } else { tried() });
         };
         // Taken out at once: a second answer to the same request finds nothing.
-        inner.requests.remove(&effect).ok_or_else(unknown)?;
+        inner.open.requests.remove(&effect).ok_or_else(unknown)?;
         let outcome = inbound_message::outcome_of(payload);
-        inner.inbox.push_back(InboxItem::Outcome { effect, outcome, principal: who.name() });
+        inner.inbox.work.push_back(InboxItem::Outcome { effect, outcome, principal: who.name() });
         self.hub.wake_drive(&self.session, &mut inner);
         Ok(ResponseEffect::Silently)
     }
@@ -227,7 +227,7 @@ impl AttachedShell {
             return Err(EngineError::because(EngineErrorCode::NotPermitted, ONLY_WATCHES));
         }
         // One that does not count is recorded as well.
-        self.hub.home.spending.check(&feed.who, self.hub.home.now())?;
+        self.hub.home.record.spending.check(&feed.who, self.hub.home.now())?;
         feed.active = active;
         let ticket = (feed.mode == StreamMode::Answers).then_some(active);
         if let Some(ticket) = ticket {
@@ -235,8 +235,11 @@ impl AttachedShell {
         }
         let answered = reply.answered(effect, &feed.who, id.cloned());
         let back = AnswerRoute::Shell(ReplyWaiter { attachment: self.id, ticket }, id.cloned());
-        inner.signals += 1;
-        inner.inbox.push_back(InboxItem::Answer(Box::new(ApprovalAnswering { answered, back })));
+        inner.inbox.signals += 1;
+        inner
+            .inbox
+            .work
+            .push_back(InboxItem::Answer(Box::new(ApprovalAnswering { answered, back })));
         self.hub.wake_drive(&self.session, inner);
         Ok(ResponseEffect::Answered)
     }
@@ -280,7 +283,7 @@ impl AttachedShell {
         let role = inner.feed(self.id).map_or(AttachRole::Observer, |feed| feed.role);
         let session = self.session.id.clone();
         let (status, load) = (inner.status, inner.load);
-        AttachSnapshot { session, seq: inner.head, status, load, role }
+        AttachSnapshot { session, seq: inner.events.head, status, load, role }
     }
 
     /// The next numbered event: from the page, from the ring, or from the record.
@@ -291,7 +294,7 @@ impl AttachedShell {
     ) -> Poll<Result<Option<OutboundItem>, EngineError>> {
         let mut has_read = false;
         loop {
-            let head = inner.head;
+            let head = inner.events.head;
             let Some(feed) = inner.feed(self.id) else { return Poll::Ready(Ok(None)) };
             if feed.own_only || feed.cursor >= head {
                 return Poll::Ready(Ok(None));
@@ -400,7 +403,7 @@ impl Drop for AttachedShell {
         drop(inner);
         if let Some(shell) = left {
             // Its buffers went with it, or will be reported again.
-            self.hub.home.overlays.left(|| holder(&self.session.id, shell.as_ref()));
+            self.hub.home.buffers.left(|| holder(&self.session.id, shell.as_ref()));
         }
         // Whoever makes it unused later sees to it then.
         if is_unused {

@@ -77,9 +77,9 @@ fn join(
         return Err(gone.clone());
     }
     let attachment = AttachmentId(hub.directory.stamp());
-    let feed = ShellFeed::new(attachment, who, want, inner.head);
+    let feed = ShellFeed::new(attachment, who, want, inner.events.head);
     inner.join(feed);
-    let open: Vec<GuardQuestion> = inner.questions.values().cloned().collect();
+    let open: Vec<GuardQuestion> = inner.open.questions.values().cloned().collect();
     session.offer_questions(&hub.home, &mut inner, &open, Some(attachment));
     drop(inner);
     Ok(Arc::new(AttachedShell::new(Arc::clone(hub), Arc::clone(session), attachment)))

@@ -67,7 +67,7 @@ fn consultant(stage: ConsultStage, is_guard: bool, does: Deed) -> Arc<dyn Consul
 }
 
 async fn asked(rig: &Rig, table: ConsultantTable) -> (Shell, Value) {
-    rig.hub.home.host.swap_consultants(table);
+    rig.hub.home.abilities.host.swap_consultants(table);
     let shell = rig.join("work", |_| {}).await;
     shell.prompt(1, "hello");
     let said = shell.body(StreamEventKind::Say).await;
@@ -114,7 +114,7 @@ async fn a_missing_guard_vetoes_and_one_that_came_lets_go() {
     assert!(text(&said).contains("this guard is not here"), "{said}");
     let one = consultant(ConsultStage::Judge, true, Deed::Nothing);
     let table = ConsultantTable::new(vec![one]).requiring([KeywordName::new("warden")]);
-    rig.hub.home.host.swap_consultants(table);
+    rig.hub.home.abilities.host.swap_consultants(table);
     shell.prompt(2, "hello");
     assert_eq!(text(&shell.body(StreamEventKind::Say).await), "quick");
 }
@@ -123,7 +123,7 @@ async fn a_missing_guard_vetoes_and_one_that_came_lets_go() {
 async fn a_slow_consultant_holds_nobody_up_and_an_interrupt_ends_it() {
     let rig = Rig::scripted(SCRIPT).await;
     let one = consultant(ConsultStage::Perceive, true, Deed::Waits);
-    rig.hub.home.host.swap_consultants(ConsultantTable::new(vec![one]));
+    rig.hub.home.abilities.host.swap_consultants(ConsultantTable::new(vec![one]));
     let shell = rig.join("work", |_| {}).await;
     shell.prompt(1, "hello");
     shell.event().await;
@@ -135,7 +135,7 @@ async fn a_slow_consultant_holds_nobody_up_and_an_interrupt_ends_it() {
     assert_eq!(said.get("id").and_then(Value::as_i64), Some(1), "{said}");
     shell.body(StreamEventKind::Say).await;
     let present = rig.hub.directory.present();
-    let all_over = || present.iter().all(|session| session.lock().workers.is_empty());
+    let all_over = || present.iter().all(|session| session.lock().open.workers.is_empty());
     for _ in 0..200 {
         if all_over() {
             return;

@@ -52,7 +52,7 @@ async fn an_interrupt_ends_the_turn_of_its_own_session_at_once() {
         .directory
         .present()
         .iter()
-        .map(|session| session.lock().workers.len())
+        .map(|session| session.lock().open.workers.len())
         .sum::<usize>();
     assert_eq!(left, 1, "the thinker of the interrupted turn still runs");
     stop_hub(&rig.hub, Duration::from_secs(5)).await;

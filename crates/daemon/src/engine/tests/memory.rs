@@ -235,11 +235,11 @@ async fn however_a_shell_says_that_a_buffer_is_not_saved_its_file_is_kept() {
         let acted = shell.body(StreamEventKind::Acted).await;
         assert!(text(&acted, "reason").contains("unsaved changes"), "{said}: {acted}");
         let hub = &files.rig.hub;
-        let known = hub.home.overlays.modified("uid:1000", &files.file(), hub.home.now());
+        let known = hub.home.buffers.modified("uid:1000", &files.file(), hub.home.now());
         assert!(known.is_some(), "{said}: who asks is told the same");
         // It leaves, and holds nothing.
         drop(shell);
-        assert_eq!(hub.home.overlays.held_by(&files.file()), None, "{said}");
+        assert_eq!(hub.home.buffers.held_by(&files.file()), None, "{said}");
     }
     let shell = files.shell().await;
     send(&shell, 2, DONE);
@@ -326,8 +326,8 @@ fn crashed(state: &Path, root: &Path, crash: Crash) {
         catalog,
         actions: &actions,
         guard: &guard,
-        sums: &sums,
-        plans: &plans,
+        usage: &sums,
+        schedules: &plans,
         secrets: &config.secret_store(),
         at: now,
     };

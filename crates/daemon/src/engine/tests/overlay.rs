@@ -159,7 +159,7 @@ async fn a_file_is_modified_until_it_is_saved() {
     let rig = rig.restart().await;
     let told = who(&rig).await;
     assert!(told.contains(":modified t :session \"work\" :by \"uid:1000\" :at "), "{told}");
-    let found = rig.hub.home.overlays.modified("uid:1000", Path::new(ORG), rig.hub.home.now());
+    let found = rig.hub.home.buffers.modified("uid:1000", Path::new(ORG), rig.hub.home.now());
     assert_eq!(found.map(|found| found.by).as_deref(), Some("uid:1000"));
     let shell = rig.join("work", |_| {}).await;
     shell.send(&update(2, ":state :saved"));

@@ -32,7 +32,7 @@ async fn receipt(shell: &Shell) -> (Option<Value>, u64) {
 
 async fn limit_bytes(rig: &Rig, most: Option<u64>) {
     let limited = move |store: &mut RecordStore| store.limit_bytes(most);
-    rig.hub.home.keeper().with_store(limited).await.expect("kept").expect("limited");
+    rig.hub.home.record.writer.with_store(limited).await.expect("kept").expect("limited");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -186,7 +186,7 @@ async fn what_was_said_as_it_was_proposed_is_kept_once() {
     let forget = move |store: &mut RecordStore| {
         store.forget_record(said, None, &ForgetRequest { principal: "uid:7".into(), at: 0 })
     };
-    rig.hub.home.keeper().with_store(forget).await.expect("kept").expect("forgotten");
+    rig.hub.home.record.writer.with_store(forget).await.expect("kept").expect("forgotten");
     assert_eq!(
         [of_kind("say").body, of_kind("consulted").body],
         [RecordBody::Erased, RecordBody::Erased]

@@ -208,8 +208,8 @@ fn crashed(directory: &std::path::Path, crash: Crash, text: &str) -> u64 {
         catalog,
         actions: &actions,
         guard: &guard,
-        sums: &sums,
-        plans: &plans,
+        usage: &sums,
+        schedules: &plans,
         secrets: &DaemonConfig::default().secret_store(),
         at: now,
     };

@@ -308,8 +308,8 @@ fn crashed(config: &DaemonConfig, root: &Path, crash: Crash) {
         catalog,
         actions,
         guard: &guard,
-        sums,
-        plans,
+        usage: sums,
+        schedules: plans,
         secrets: &config.secret_store(),
         at: now,
     };

@@ -196,7 +196,7 @@ async fn a_thinker_calls_a_tool_of_a_skill_and_its_requests_are_judged() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_actuator_of_a_skill_is_offered_asked_for_and_taken_away() {
     let garden = Garden::with(&[("garden.org", GARDEN)], &ALLOWED).await;
-    let catalog = garden.rig.hub.home.host.catalog();
+    let catalog = garden.rig.hub.home.abilities.host.catalog();
     let hose = catalog.specs.iter().find(|spec| spec.name.as_str() == "hose").expect("offered");
     assert_eq!(hose.actions[0].arguments[0].name.as_ref(), "bed");
     let shell = garden.rig.join("work", |_| {}).await;

@@ -103,7 +103,7 @@ async fn an_interrupt_reaches_a_running_act_and_its_real_outcome_is_recorded() {
     shell.prompt(1, "go");
     shell.body(StreamEventKind::Act).await;
     // Asked for only once it runs: before that it would not even begin.
-    while rig.hub.directory.present().iter().all(|session| session.lock().workers.is_empty()) {
+    while rig.hub.directory.present().iter().all(|session| session.lock().open.workers.is_empty()) {
         tokio::task::yield_now().await;
     }
     shell.send("(:type :EVENT :id 2 :payload (:sensor :interrupt))");

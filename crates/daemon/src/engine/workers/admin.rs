@@ -81,13 +81,13 @@ async fn forget_session(
     close(&held).await;
     let name: Box<str> = id.as_str().into();
     // First, so that nothing is left of it whenever the daemon dies.
-    let forgot = match hub.home.overlays.forget(&name, None).await {
+    let forgot = match hub.home.buffers.forget(&name, None).await {
         Ok(()) => with_store(hub, move |store| store.forget_session(&name, &by)).await,
         Err(reason) => Err(reason),
     };
     let forgot = forgot.inspect_err(|_| held.session.lock().gone = None)?;
     hub.directory.wakes.set(&id, None);
-    hub.home.plans.forget(&id);
+    hub.home.schedules.forget(&id);
     let_go(&mut held.session.lock());
     forget_versions(hub, &id, None).await?;
     told(forgot, "session", Value::str(id.as_str()))
@@ -108,15 +108,15 @@ async fn forget_record(
     held.post(InboxItem::Erase { record, by, done });
     let forgot = erased.await.map_err(|_| "the daemon stops".to_owned())??;
     // Read again from what is left.
-    held.session.lock().words = OwnerWords::default();
+    held.session.lock().known.words = OwnerWords::default();
     forget_versions(hub, &id, Some(record.0)).await?;
     told(forgot, "record", int(record.0))
 }
 
 /// Takes leave of the shells of a session that is forgotten.
 fn let_go(inner: &mut SlotState) {
-    inner.requests.clear();
-    inner.questions.clear();
+    inner.open.requests.clear();
+    inner.open.questions.clear();
     for feed in &mut inner.feeds {
         feed.end(EngineError::because(EngineErrorCode::UnknownSession, FORGOTTEN));
     }
@@ -241,7 +241,7 @@ pub(in crate::engine) async fn with_store(
     hub: &Arc<Hub>,
     work: impl FnOnce(&mut RecordStore) -> Result<ForgetResult, StoreError> + Send + 'static,
 ) -> Result<ForgetResult, String> {
-    match hub.home.keeper().with_store(work).await {
+    match hub.home.record.writer.with_store(work).await {
         Ok(done) => done.map_err(|error| error.to_string()),
         Err(error) => Err(error.to_string()),
     }

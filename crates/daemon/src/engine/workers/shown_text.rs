@@ -68,8 +68,8 @@ impl ShownText {
         let effect = self.effect;
         let mut inner = self.session.lock();
         // A word of somebody who was called off comes too late.
-        if inner.workers.contains_key(&effect) {
-            inner.inbox.push_back(InboxItem::Shown { effect, offset, text });
+        if inner.open.workers.contains_key(&effect) {
+            inner.inbox.work.push_back(InboxItem::Shown { effect, offset, text });
             self.hub.wake_drive(&self.session, &mut inner);
         }
     }

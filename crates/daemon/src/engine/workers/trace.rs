@@ -77,7 +77,7 @@ fn configured(home: &Home, sources: &mut TextSources) {
 
 /// Words of owners in this session, without what they quote: what is known of them, and what was said since.
 async fn said(hub: &Hub, session: &LiveSessionSlot, sources: &mut TextSources) {
-    let mut known = session.lock().words.clone();
+    let mut known = session.lock().known.words.clone();
     let (name, owner) = (session.id.as_str().to_owned(), session.owner.clone());
     let read = hub.home.readers.read(move |reader| {
         let filter = RecordFilter {
@@ -100,7 +100,7 @@ async fn said(hub: &Hub, session: &LiveSessionSlot, sources: &mut TextSources) {
     for text in &known.texts {
         sources.add(TextSource::User, text);
     }
-    session.lock().words = known;
+    session.lock().known.words = known;
 }
 
 impl OwnerWords {

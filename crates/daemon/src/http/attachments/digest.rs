@@ -6,7 +6,7 @@
 use axum::http::HeaderMap;
 use sha2::{Digest as _, Sha256, Sha512};
 
-use crate::byte_text::base64;
+use bridle_sexp::byte_text::base64;
 
 /// The older header, and the one of today: `SHA-256=..` and `sha-256=:..:`.
 const HEADERS: [&str; 2] = ["digest", "content-digest"];

@@ -14,10 +14,10 @@ use bridle_wire::openharness::{ErrorObject, OpenHarnessCode};
 
 use super::{DEFAULT_MEDIA_TYPE, PATH, apart, is_kind, name_of, no_room, reference_to};
 use crate::access::principal::Principal;
-use crate::byte_text::hex;
 use crate::fetch::FetchedFile;
 use crate::http::HttpService;
 use crate::http::auth::now;
+use bridle_sexp::byte_text::hex;
 
 /// Attachments of one request.
 const MAX_ATTACHMENTS: usize = 32;

@@ -11,10 +11,10 @@ use proptest::prelude::*;
 use proptest::sample::select;
 
 use super::NAMED;
-use crate::byte_text::hex;
 use crate::http::attachments::AttachmentFacts;
 use crate::http::continuation::{AllowedContinuation, OfferedQuestion};
 use crate::http::shell_description::ShellDescription;
+use bridle_sexp::byte_text::hex;
 
 /// Fields of a context with a text each, and where a session is told of them.
 type Fields = &'static [(&'static str, &'static str)];

@@ -8,7 +8,7 @@
 const MAX_CONTROL: usize = 125;
 
 /// Bytes that were taken and are still held, after which they are let go.
-const SLACK: usize = 64 << 10;
+const KEPT_SLACK_BYTES: usize = 64 << 10;
 
 const CONTINUATION: u8 = 0x0;
 const TEXT: u8 = 0x1;
@@ -163,7 +163,7 @@ impl WebSocketDecoder {
         if self.at == self.bytes.len() {
             // A connection that rests holds no buffer.
             (self.bytes, self.at) = (Vec::new(), 0);
-        } else if self.at > SLACK {
+        } else if self.at > KEPT_SLACK_BYTES {
             self.bytes.drain(..self.at);
             self.at = 0;
         }

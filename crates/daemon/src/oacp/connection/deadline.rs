@@ -30,13 +30,13 @@ pub(super) enum MissedDeadline {
 }
 
 /// Number of kinds of waiting.
-const KINDS: usize = 7;
+const DEADLINE_KINDS: usize = 7;
 
 /// Deadlines of each kind of waiting.
 #[derive(Debug, Default)]
 pub(super) struct ConnectionDeadlines {
     /// In the order of [`MissedDeadline`].
-    at: [Option<Instant>; KINDS],
+    at: [Option<Instant>; DEADLINE_KINDS],
     timer: Option<Pin<Box<Sleep>>>,
 }
 
@@ -70,7 +70,7 @@ impl ConnectionDeadlines {
 
     /// Stops all waiting.
     pub(super) fn stop_all(&mut self) {
-        self.at = [None; KINDS];
+        self.at = [None; DEADLINE_KINDS];
     }
 
     /// Returns what is late; otherwise sees to it that the task wakes in time.

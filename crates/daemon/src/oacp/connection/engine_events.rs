@@ -168,7 +168,7 @@ impl OacpConnection {
             _ => None,
         };
         let (sockets, own) =
-            (Arc::clone(&self.service.daemon.sockets), self.service.daemon.own_uid);
+            (Arc::clone(&self.service.daemon.sockets), self.service.daemon.own_uid());
         Box::pin(async move {
             let uid = match ends {
                 Some(ends) => sockets.uid(ends).await,

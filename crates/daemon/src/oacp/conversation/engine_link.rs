@@ -2,7 +2,7 @@
 //!
 //! A connection has nothing to do with the engine until a hello or the first message for it;
 //! then a [`EngineLink`] is made. Making it may take a look into the record, so a message that needs
-//! one waits here, and `conn` has nothing more read meanwhile: see [`Conversation::need`].
+//! one waits here, and `connection` has nothing more read meanwhile: see [`Conversation::need`].
 //!
 //! long: one type, whose methods share its state.
 
@@ -18,7 +18,7 @@ use bridle_wire::oacp::{
     ErrorReply, MessageId, MessageMeta, MessagePath, OacpMessage, response, success,
 };
 
-use super::payload_check::{EngineMessage, LARGE};
+use super::payload_check::{EngineMessage, LARGE_PAYLOAD_BYTES};
 use super::reply::NOT_ASKED;
 use super::{ClientTerms, Conversation, ReplyContext};
 use crate::access::principal::Principal;
@@ -39,7 +39,7 @@ use crate::oacp::to_signal::message_id;
 pub(crate) const MAX_UNANSWERED: usize = 64;
 
 /// Bytes of an answer's envelope: its id is the largest part of it.
-const ENVELOPE: usize = 320;
+const ENVELOPE_BYTES: usize = 320;
 
 /// Reason for a client whose hello did not find a session, and that goes on as if it had.
 const NO_SESSION: &str = "this connection is attached to no session; say hello again";
@@ -227,7 +227,7 @@ impl Conversation {
 
     /// Answers with a payload that is text already, or says that it does not fit.
     fn say_payload(&mut self, batch: &mut ReplyContext<'_>, id: &MessageId, payload: &str) {
-        let mut text = String::with_capacity(payload.len() + ENVELOPE);
+        let mut text = String::with_capacity(payload.len() + ENVELOPE_BYTES);
         text.push_str("(:type :RESPONSE :id ");
         bridle_sexp::print(&id.to_value(), self.dialect, &mut text);
         text.push_str(" :payload ");
@@ -467,7 +467,7 @@ impl Conversation {
             OutboundItem::Offer(event) => (event, EventView::Asked),
             _ => return None,
         };
-        if event.body.as_ref().is_none_or(|body| body.len() <= LARGE) {
+        if event.body.as_ref().is_none_or(|body| body.len() <= LARGE_PAYLOAD_BYTES) {
             return None;
         }
         let session = self.link.as_ref()?.attachment.session().clone();

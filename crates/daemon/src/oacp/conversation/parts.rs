@@ -8,7 +8,7 @@ use bridle_wire::parts::{
     split,
 };
 
-use super::payload_check::{LARGE, PayloadOrigin, judge_small};
+use super::payload_check::{LARGE_PAYLOAD_BYTES, PayloadOrigin, judge_small};
 use super::{Conversation, MAX_STRANGER_FRAME_BYTES, ReplyContext};
 
 impl Conversation {
@@ -69,7 +69,9 @@ impl Conversation {
         let accepted = parts.accept(name, part, deadline);
         self.drop_empty_parts();
         match accepted {
-            Ok(AssemblyStep::Whole(text)) if text.len() > LARGE => self.whole = Some(text),
+            Ok(AssemblyStep::Whole(text)) if text.len() > LARGE_PAYLOAD_BYTES => {
+                self.whole = Some(text);
+            }
             Ok(AssemblyStep::Whole(text)) => {
                 let verdict = judge_small(&text, self.dialect, PayloadOrigin::Whole);
                 self.reply(batch, verdict);

@@ -15,14 +15,14 @@ use bridle_wire::oacp::hello::ClientHello;
 use bridle_wire::oacp::{ErrorReply, MessageId, MessageType, OacpMessage, strip_reserved};
 use bridle_wire::parts::PartMessage;
 
-use crate::byte_budget::OWNED;
+use crate::byte_budget::OWNED_FACTOR;
 use crate::engine::{DaemonQuery, ShellSignal};
 use crate::oacp::error_code::error_reply;
 use crate::oacp::to_signal::{read_message, to_signal};
 
 /// Payloads longer than this many bytes are judged apart. One that long takes some 100 us, and
 /// a worker that stays longer with one connection is missed by the others.
-pub(crate) const LARGE: usize = 64 << 10;
+pub(crate) const LARGE_PAYLOAD_BYTES: usize = 64 << 10;
 
 /// Bytes of a message that a session keeps in its state: one that makes a turn waits there with
 /// others until its turn has come, an answer to a request stays until the turn is over. What only
@@ -70,7 +70,7 @@ impl EngineMessage {
     /// Returns its weight among the bytes in flight: that of the value, and of the part that stays text.
     pub(crate) fn weight(&self) -> usize {
         let text = self.signal.ast.as_ref().map_or(0, |ast| ast.text().len());
-        self.bytes.saturating_sub(text).saturating_mul(OWNED).saturating_add(text)
+        self.bytes.saturating_sub(text).saturating_mul(OWNED_FACTOR).saturating_add(text)
     }
 }
 

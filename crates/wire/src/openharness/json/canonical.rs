@@ -14,7 +14,7 @@ use super::write::quote;
 pub(in crate::openharness) fn canonical(root: JsonNode<'_>, without: &[&str], out: &mut String) {
     let mut open: Vec<CanonicalLevel> = Vec::new();
     // Of all containers that are open, what is still to come, last first.
-    let mut left: Vec<(Cow<'_, str>, JsonNode<'_>)> = Vec::with_capacity(USUAL);
+    let mut left: Vec<(Cow<'_, str>, JsonNode<'_>)> = Vec::with_capacity(USUAL_DEPTH);
     let mut node = root;
     loop {
         let floor = left.len();
@@ -60,7 +60,7 @@ pub(in crate::openharness) fn canonical(root: JsonNode<'_>, without: &[&str], ou
 }
 
 /// Values that wait in a usual message, at most.
-const USUAL: usize = 8;
+const USUAL_DEPTH: usize = 8;
 
 /// A container that is being written.
 struct CanonicalLevel {

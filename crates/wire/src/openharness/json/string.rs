@@ -2,28 +2,29 @@
 //! and by the salvage of ids, which has checked nothing.
 
 /// Bytes that are looked at together: as many as fit a register of any processor of today.
-const STRIDE: usize = 16;
+const STRIDE_BYTES: usize = 16;
 
 /// Number of leading bytes that stand for themselves: none is a quote, a backslash or a control.
 pub(super) fn plain(bytes: &[u8]) -> usize {
     // Not lazily: all bytes of a stride in a few instructions.
-    let has_special =
-        |stride: &[u8; STRIDE]| stride.iter().fold(false, |found, byte| found | is_special(*byte));
-    let (strides, _) = bytes.as_chunks::<STRIDE>();
-    let far = strides.iter().position(has_special).unwrap_or(strides.len()) * STRIDE;
+    let has_special = |stride: &[u8; STRIDE_BYTES]| {
+        stride.iter().fold(false, |found, byte| found | is_special(*byte))
+    };
+    let (strides, _) = bytes.as_chunks::<STRIDE_BYTES>();
+    let far = strides.iter().position(has_special).unwrap_or(strides.len()) * STRIDE_BYTES;
     let rest = &bytes[far..];
-    let (words, _) = rest.as_chunks::<WORD>();
+    let (words, _) = rest.as_chunks::<WORD_BYTES>();
     for (idx, word) in words.iter().enumerate() {
         if let Some(at) = first_special(*word) {
-            return far + idx * WORD + at;
+            return far + idx * WORD_BYTES + at;
         }
     }
-    if words.len() * WORD == rest.len() {
+    if words.len() * WORD_BYTES == rest.len() {
         return bytes.len();
     }
     // What is left is the end of one more word, all before which is plain.
     if let Some(word) = bytes.last_chunk() {
-        return first_special(*word).map_or(bytes.len(), |at| bytes.len() - WORD + at);
+        return first_special(*word).map_or(bytes.len(), |at| bytes.len() - WORD_BYTES + at);
     }
     bytes.iter().position(|byte| is_special(*byte)).unwrap_or(bytes.len())
 }
@@ -34,11 +35,11 @@ pub(super) const fn is_special(byte: u8) -> bool {
 }
 
 /// Bytes of a number of the processor.
-const WORD: usize = 8;
+const WORD_BYTES: usize = 8;
 
 /// Index of the first byte that does not stand for itself.
-fn first_special(word: [u8; WORD]) -> Option<usize> {
-    const ONES: u64 = u64::from_le_bytes([1; WORD]);
+fn first_special(word: [u8; WORD_BYTES]) -> Option<usize> {
+    const ONES: u64 = u64::from_le_bytes([1; WORD_BYTES]);
     const HIGH: u64 = ONES << 7;
     let word = u64::from_le_bytes(word);
     // A subtraction borrows only from what is above the byte that it is less than: the lowest mark is

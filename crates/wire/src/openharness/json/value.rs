@@ -182,7 +182,7 @@ impl fmt::Debug for JsonNumber {
 }
 
 /// Bytes of a text that is quicker copied than written again.
-const LONG: usize = 64;
+const LONG_TEXT_BYTES: usize = 64;
 
 /// An object: keys in the order in which they came, none twice.
 #[derive(Clone, Default, PartialEq, Eq)]
@@ -224,7 +224,7 @@ impl JsonObject {
         out.open('{');
         for (key, value) in self.iter() {
             out.key(key);
-            match (value.as_str().filter(|text| text.len() >= LONG), &long) {
+            match (value.as_str().filter(|text| text.len() >= LONG_TEXT_BYTES), &long) {
                 (Some(text), Some((last, at))) if *last == text => out.again(at.clone()),
                 (Some(text), _) => {
                     let start = out.len();

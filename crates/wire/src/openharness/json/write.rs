@@ -19,12 +19,12 @@ pub struct JsonWriter {
 }
 
 /// Room for a message from the start, in bytes.
-const USUAL: usize = 1 << 10;
+const USUAL_BYTES: usize = 1 << 10;
 
 impl JsonWriter {
     /// Writes on one line without blanks.
     pub fn compact() -> Self {
-        JsonWriter::with_room(USUAL)
+        JsonWriter::with_room(USUAL_BYTES)
     }
 
     /// An empty text with room for so many bytes.

@@ -32,14 +32,14 @@ const TCP: u8 = 6;
 const LISTEN: u8 = 10;
 
 /// Bytes of the head of every netlink message, and of the identity of a socket.
-const HEAD: usize = 16;
-const ID: usize = 48;
+const HEAD_BYTES: usize = 16;
+const SOCKET_ID_BYTES: usize = 48;
 
 /// Offsets of uid and inode in an answer: after head, four small fields, the identity, three counters.
-const UID: usize = HEAD + 4 + ID + 12;
+const UID_OFFSET: usize = HEAD_BYTES + 4 + SOCKET_ID_BYTES + 12;
 
 /// Bytes of an answer that are read: ours have 72 and some attributes.
-const ANSWER: usize = 512;
+const ANSWER_BYTES: usize = 512;
 
 /// The uid of the socket at the near end; `None` if there is none that a process holds.
 ///
@@ -52,7 +52,7 @@ pub(super) fn uid(ends: SocketEnds) -> io::Result<Option<u32>> {
     if send(&socket, &question, SendFlags::empty())? != question.len() {
         return Err(io::ErrorKind::WriteZero.into());
     }
-    let mut answer = [0; ANSWER];
+    let mut answer = [0; ANSWER_BYTES];
     // The kernel answers before `send` returns: nothing is waited for.
     let (length, _) = recv(&socket, &mut answer[..], RecvFlags::DONTWAIT)?;
     read(answer.get(..length).unwrap_or_default(), ends)
@@ -69,8 +69,8 @@ fn open() -> io::Result<OwnedFd> {
 /// `struct nlmsghdr` and `struct inet_diag_req_v2`.
 fn question(ends: SocketEnds) -> Vec<u8> {
     let id = identity(ends);
-    let mut bytes = Vec::with_capacity(HEAD + 8 + ID);
-    let length = u32::try_from(HEAD + 8 + ID).unwrap_or_default();
+    let mut bytes = Vec::with_capacity(HEAD_BYTES + 8 + SOCKET_ID_BYTES);
+    let length = u32::try_from(HEAD_BYTES + 8 + SOCKET_ID_BYTES).unwrap_or_default();
     bytes.extend_from_slice(&length.to_ne_bytes());
     bytes.extend_from_slice(&BY_FAMILY.to_ne_bytes());
     bytes.extend_from_slice(&REQUEST.to_ne_bytes());
@@ -84,8 +84,8 @@ fn question(ends: SocketEnds) -> Vec<u8> {
 }
 
 /// `struct inet_diag_sockid`: ports and addresses in network order, any device, no cookie.
-fn identity(ends: SocketEnds) -> [u8; ID] {
-    let mut id = [0; ID];
+fn identity(ends: SocketEnds) -> [u8; SOCKET_ID_BYTES] {
+    let mut id = [0; SOCKET_ID_BYTES];
     id[0..2].copy_from_slice(&ends.near.port().to_be_bytes());
     id[2..4].copy_from_slice(&ends.far.port().to_be_bytes());
     for (at, address) in [(4, ends.near), (20, ends.far)] {
@@ -108,7 +108,7 @@ fn family(address: SocketAddr) -> u8 {
 /// believed, anybody could be root by closing in time.
 fn read(answer: &[u8], ends: SocketEnds) -> io::Result<Option<u32>> {
     let kind = answer.get(4..6).and_then(|bytes| bytes.try_into().ok()).map(u16::from_ne_bytes);
-    match (kind, word(answer, HEAD)) {
+    match (kind, word(answer, HEAD_BYTES)) {
         (Some(BY_FAMILY), Some(_)) => {}
         (Some(ERROR), Some(code)) if is_missing(code) => return Ok(None),
         (Some(ERROR), Some(code)) => {
@@ -116,20 +116,20 @@ fn read(answer: &[u8], ends: SocketEnds) -> io::Result<Option<u32>> {
         }
         _ => return Err(io::ErrorKind::InvalidData.into()),
     }
-    let (Some(uid), Some(inode)) = (word(answer, UID), word(answer, UID + 4)) else {
+    let (Some(uid), Some(inode)) = (word(answer, UID_OFFSET), word(answer, UID_OFFSET + 4)) else {
         return Err(io::ErrorKind::InvalidData.into());
     };
-    let state = answer[HEAD + 1];
+    let state = answer[HEAD_BYTES + 1];
     Ok((state != LISTEN && inode != 0 && told(answer) == Some(ends)).then_some(uid))
 }
 
 /// The ends of the socket that an answer is about. An IPv6 socket that talks to an IPv4 address has
 /// both of its addresses in the form of IPv6.
 fn told(answer: &[u8]) -> Option<SocketEnds> {
-    let id = answer.get(HEAD + 4..HEAD + 4 + ID)?;
+    let id = answer.get(HEAD_BYTES + 4..HEAD_BYTES + 4 + SOCKET_ID_BYTES)?;
     let end = |port: usize, at: usize| {
         let port = u16::from_be_bytes(id.get(port..port + 2)?.try_into().ok()?);
-        let ip = match answer[HEAD] {
+        let ip = match answer[HEAD_BYTES] {
             V4 => IpAddr::from(<[u8; 4]>::try_from(id.get(at..at + 4)?).ok()?),
             V6 => IpAddr::from(<[u8; 16]>::try_from(id.get(at..at + 16)?).ok()?),
             _ => return None,

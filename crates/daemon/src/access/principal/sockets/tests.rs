@@ -11,8 +11,8 @@ use tokio::sync::oneshot;
 use tokio_util::task::TaskTracker;
 
 use super::{
-    MAX_LINE, MAX_TABLE, SocketEnds, SocketOwner, SocketQuery, SocketTable, TRIES, answer_all,
-    look_up,
+    MAX_LINE, MAX_TABLE, SocketEnds, SocketOwner, SocketQuery, SocketTable, TABLE_TRIES,
+    answer_all, look_up,
 };
 
 const HEADER: &str = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout \
@@ -192,17 +192,17 @@ fn a_socket_that_a_reading_passed_over_is_looked_for_again() {
         });
         (answered.try_recv().unwrap(), readings.get())
     };
-    assert_eq!(ask(TRIES + 1), (None, TRIES));
+    assert_eq!(ask(TABLE_TRIES + 1), (None, TABLE_TRIES));
     if cfg!(target_endian = "little") {
         assert_eq!(ask(1), (Some(1000), 1));
-        assert_eq!(ask(TRIES), (Some(1000), TRIES));
+        assert_eq!(ask(TABLE_TRIES), (Some(1000), TABLE_TRIES));
     }
 }
 
 #[tokio::test]
 async fn a_crowd_is_answered_by_the_real_table() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let (sockets, tasks) = (SocketTable::new(), TaskTracker::new());
+    let (sockets, tasks) = (SocketTable::new(0), TaskTracker::new());
     let own = listener.local_addr().unwrap();
     let mut crowd = Vec::new();
     for _ in 0..100 {

@@ -4,7 +4,7 @@
 
 use std::net::{TcpListener, TcpStream};
 
-use super::{ERROR, HEAD, LISTEN, UID, V4, identity, question, read, uid};
+use super::{ERROR, HEAD_BYTES, LISTEN, UID_OFFSET, V4, identity, question, read, uid};
 use crate::access::principal::sockets::SocketEnds;
 
 fn me() -> u32 {
@@ -52,12 +52,12 @@ fn a_client_with_an_ipv6_socket_is_found_under_its_ipv4_address() {
 /// An answer about these ends: uid 7, inode 9, established.
 fn answer(ends: SocketEnds) -> Vec<u8> {
     let mut answer = question(ends);
-    answer.resize(UID + 8, 0);
-    answer[HEAD] = V4;
-    answer[HEAD + 1] = 1;
-    answer[HEAD + 4..HEAD + 4 + 48].copy_from_slice(&identity(ends));
-    answer[UID..UID + 4].copy_from_slice(&7_u32.to_ne_bytes());
-    answer[UID + 4..UID + 8].copy_from_slice(&9_u32.to_ne_bytes());
+    answer.resize(UID_OFFSET + 8, 0);
+    answer[HEAD_BYTES] = V4;
+    answer[HEAD_BYTES + 1] = 1;
+    answer[HEAD_BYTES + 4..HEAD_BYTES + 4 + 48].copy_from_slice(&identity(ends));
+    answer[UID_OFFSET..UID_OFFSET + 4].copy_from_slice(&7_u32.to_ne_bytes());
+    answer[UID_OFFSET + 4..UID_OFFSET + 8].copy_from_slice(&9_u32.to_ne_bytes());
     answer
 }
 
@@ -75,15 +75,15 @@ fn only_what_fits_is_believed() {
         answer[at] = byte;
         read(&answer, ends).unwrap()
     };
-    assert_eq!(changed(UID + 4, 0), None, "no inode");
-    assert_eq!(changed(HEAD + 1, LISTEN), None, "a listener");
+    assert_eq!(changed(UID_OFFSET + 4, 0), None, "no inode");
+    assert_eq!(changed(HEAD_BYTES + 1, LISTEN), None, "a listener");
     for length in 0..whole.len() {
         assert!(read(&whole[..length], ends).is_err(), "cut after {length}");
     }
     let mut error = whole.clone();
     error[4..6].copy_from_slice(&ERROR.to_ne_bytes());
     let mut failed = |code: i32| {
-        error[HEAD..HEAD + 4].copy_from_slice(&(-code).to_ne_bytes());
+        error[HEAD_BYTES..HEAD_BYTES + 4].copy_from_slice(&(-code).to_ne_bytes());
         read(&error, ends)
     };
     assert_eq!(failed(2).unwrap(), None, "ENOENT");

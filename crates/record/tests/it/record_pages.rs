@@ -91,7 +91,7 @@ pub(crate) fn write(entries: &[Entry]) -> Vec<u8> {
     bytes
 }
 
-/// All records, by leaf.
+/// All records, by record page.
 pub(crate) fn all(connection: &Connection) -> Vec<(i64, Vec<Entry>)> {
     let mut statement = connection.prepare("SELECT first, records FROM record").unwrap();
     let rows = statement.query_map([], |row| {
@@ -101,24 +101,24 @@ pub(crate) fn all(connection: &Connection) -> Vec<(i64, Vec<Entry>)> {
     rows.unwrap().collect::<Result<_, _>>().unwrap()
 }
 
-/// Changes the list of all records, and writes it with the leaves divided as before. A leaf without records
+/// Changes the list of all records, and writes it with the record pages divided as before. A record page without records
 /// goes; one whose first record went begins with the next.
 pub(crate) fn change(connection: &Connection, change: impl FnOnce(&mut Vec<Entry>)) {
-    let leaves = all(connection);
+    let pages = all(connection);
     let ends: Vec<u64> =
-        leaves.iter().map(|(_, entries)| entries.last().unwrap().number()).collect();
-    let mut entries: Vec<Entry> = leaves.into_iter().flat_map(|(_, entries)| entries).collect();
+        pages.iter().map(|(_, entries)| entries.last().unwrap().number()).collect();
+    let mut entries: Vec<Entry> = pages.into_iter().flat_map(|(_, entries)| entries).collect();
     change(&mut entries);
     connection.execute("DELETE FROM record", []).unwrap();
     for end in ends {
         let rest = entries.iter().position(|entry| entry.number() > end).unwrap_or(entries.len());
         let after = entries.split_off(rest);
-        let leaf = std::mem::replace(&mut entries, after);
-        if let Some(first) = leaf.first() {
+        let page = std::mem::replace(&mut entries, after);
+        if let Some(first) = page.first() {
             connection
                 .execute(
                     "INSERT INTO record (first, records) VALUES (?1, ?2)",
-                    params![first.number().cast_signed(), write(&leaf)],
+                    params![first.number().cast_signed(), write(&page)],
                 )
                 .unwrap();
         }
