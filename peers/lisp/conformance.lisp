@@ -66,3 +66,20 @@
 (defmacro def-all-error-test (name predicate form)
   `(deftest ,name (check-type-error* (lambda (x) ,form) ,predicate) nil))
 (defmacro def-error-test (name form) `(deftest ,name (signals-error ,form error) t))
+
+;;; Values that the suite's tests go through; its own lists have complex numbers and bit vectors in them.
+(defparameter *reals*
+  '(0 1 -1 2 -3 17 1000000 -123456789 4611686018427387904 -99999999999999999999 1/2 -3/4 22/7 0.0 1.0 -1.5 100.25
+    1.0e10 -1.0e-5 0d0 1d0 -2.5d0 3.25d100 1d-20))
+(defparameter *numbers* *reals*)
+(defparameter *floats* (remove-if-not #'floatp *reals*))
+(defparameter +upper-case-chars+ "ABCDEFGHIJKLMNOPQRSTUVWXYZ")
+(defparameter +lower-case-chars+ "abcdefghijklmnopqrstuvwxyz")
+(defparameter +alpha-chars+ (concatenate 'string +lower-case-chars+ +upper-case-chars+))
+(defparameter +extended-digit-chars+ "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ")
+(defparameter +alphanumeric-chars+ (concatenate 'string +alpha-chars+ "0123456789"))
+(defparameter +standard-chars+
+  (let ((others (loop for code from 32 to 126
+                      unless (alphanumericp (code-char code)) collect (code-char code))))
+    (coerce (append (coerce +alphanumeric-chars+ 'list) others '(#\Newline)) 'string)))
+(defun epsilon (number) (if (typep number 'double-float) double-float-epsilon single-float-epsilon))

@@ -11,7 +11,7 @@ use bridle_sexp::byte_text;
 use serde_json::{Value, json};
 
 use crate::console::{ProgramRun, VerbConsole, files, has_program, root};
-use crate::{setup, tidy};
+use crate::{peers, setup, tidy};
 
 pub(crate) const HELP: &str = "\
 usage: cargo xtask fuzz [TARGET...] [--seconds N]
@@ -127,9 +127,7 @@ fn seed(target: &str, folder: &str) -> Result<usize> {
     fs::create_dir_all(&corpus).with_context(|| format!("cannot make `{}`", corpus.display()))?;
     let mut count = 0;
     if target == LISP {
-        let forms = fs::read_to_string(root().join("peers/lisp/forms.txt"))
-            .context("cannot read peers/lisp/forms.txt")?;
-        for (number, form) in forms.lines().enumerate() {
+        for (number, form) in peers::written_lisp_forms()?.iter().enumerate() {
             fs::write(corpus.join(format!("form-{number}")), form)
                 .context("cannot write a form")?;
             count += 1;

@@ -13,6 +13,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
+pub(crate) use lisp::written_forms as written_lisp_forms;
+
 use crate::console::{VerbConsole, root};
 use crate::vectors;
 

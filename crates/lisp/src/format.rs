@@ -4,6 +4,7 @@
 //! long: a match with an arm for each directive.
 
 mod control;
+mod floats;
 mod values;
 mod words;
 
@@ -28,6 +29,20 @@ struct ArgumentCursor {
     tail: Word,
     /// Whether no list is left where the arguments are one of several, for `~:^`.
     is_last_list: Option<bool>,
+}
+
+/// Kinds of the parameters of a directive: `n` numbers, `c` characters, `x` either.
+fn parameter_kinds(letter: char) -> &'static str {
+    match letter {
+        'A' | 'S' | '$' => "nnnc",
+        'D' | 'B' | 'O' | 'X' => "nccn",
+        'R' => "nnccn",
+        'F' => "nnncc",
+        '%' | '&' | '~' | '|' | '*' | '{' | '[' => "n",
+        'T' => "nn",
+        '^' => "xxx",
+        _ => "",
+    }
 }
 
 /// Whether formatting goes on behind a piece.
@@ -195,23 +210,13 @@ impl Machine {
                     let text = words::spelled(self, word, d.colon, d.at)?;
                     out.push_str(&text);
                 }
-                _ => return self.refuse("this radix in FORMAT"),
-            },
-            'C' => {
-                let word = cursor.next(self)?;
-                let Some(character) = word.as_character() else {
-                    return Err(bad(self, "the argument of ~C is no character"));
-                };
-                if d.colon && (character.is_control() || character == ' ') {
-                    out.push_str(&self.print(word, true)?[2..]);
-                } else if d.at && !d.colon {
-                    out.push_str(&self.print(word, true)?);
-                } else {
-                    out.push(character);
+                Some(radix) => {
+                    return Err(self.type_error(Word::fixnum(radix), well_known::INTEGER));
                 }
-            }
+            },
+            'C' => self.format_character(d, cursor, out)?,
             'F' => self.format_fixed(d, &parameters, cursor, out)?,
-            '$' => return self.refuse("FORMAT directive ~$"),
+            '$' => self.format_money(d, &parameters, cursor, out)?,
             '%' | '~' | '|' | '&' => {
                 let count = usize::try_from(number(0).unwrap_or(1)).unwrap_or(0);
                 self.reserve(count)?;
@@ -295,6 +300,25 @@ impl Machine {
         Ok(FormatFlow::On)
     }
 
+    fn format_character(
+        &mut self,
+        d: &FormatDirective,
+        cursor: &mut ArgumentCursor,
+        out: &mut String,
+    ) -> StepResult<()> {
+        let word = cursor.next(self)?;
+        let Some(character) = word.as_character() else {
+            return Err(bad(self, "the argument of ~C is no character"));
+        };
+        match (d.colon, d.at) {
+            (true, _) if character == ' ' => out.push_str("Space"),
+            (true, _) => out.push_str(&self.print(word, true)?[2..]),
+            (false, true) => out.push_str(&self.print(word, true)?),
+            (false, false) => out.push(character),
+        }
+        Ok(())
+    }
+
     fn format_parameters(
         &mut self,
         d: &FormatDirective,
@@ -315,13 +339,52 @@ impl Machine {
                             let end = if number.is_negative() { i64::MIN } else { i64::MAX };
                             DirectiveParameter::Number(i64::try_from(number).unwrap_or(end))
                         }
-                        _ => return Err(bad(self, "bad parameter")),
+                        _ if self.try_number(word).is_some() => {
+                            return self.refuse("a parameter of FORMAT that is no integer");
+                        }
+                        _ => return Err(self.type_error(word, well_known::INTEGER)),
                     }
                 }
                 other => *other,
             });
         }
+        self.check_parameters(d, &all)?;
         Ok(all)
+    }
+
+    /// Rejects more parameters than a directive has, and numbers where it wants characters, or the other way round.
+    fn check_parameters(
+        &mut self,
+        d: &FormatDirective,
+        parameters: &[DirectiveParameter],
+    ) -> StepResult<()> {
+        let kinds = parameter_kinds(d.letter);
+        if parameters.len() > kinds.len() {
+            return Err(bad(self, "too many parameters"));
+        }
+        // The radix comes first.
+        let has_column = d.letter != 'R' && "ASDBOX".contains(d.letter);
+        for (index, (parameter, kind)) in parameters.iter().zip(kinds.chars()).enumerate() {
+            match (parameter, kind) {
+                (DirectiveParameter::Character(_), 'n') if d.letter == '[' => {
+                    return Err(bad(self, "the parameter of ~[ is no integer"));
+                }
+                (DirectiveParameter::Character(character), 'n') => {
+                    let character = Word::character(*character);
+                    return Err(self.type_error(character, well_known::INTEGER));
+                }
+                (DirectiveParameter::Number(_), 'c') => {
+                    return self.refuse("a number where FORMAT wants a character");
+                }
+                (DirectiveParameter::Number(number), _)
+                    if *number < 0 && index == 0 && has_column =>
+                {
+                    return self.refuse("a negative width in FORMAT");
+                }
+                _ => {}
+            }
+        }
+        Ok(())
     }
 
     fn format_tab(
@@ -331,13 +394,17 @@ impl Machine {
         step: Option<i64>,
         out: &mut String,
     ) -> StepResult<()> {
-        if d.at || d.colon || out.starts_with('\u{1}') && !out.contains('\n') {
+        if d.colon || out.starts_with('\u{1}') && !out.contains('\n') {
             return self.refuse("this use of FORMAT directive ~T");
         }
         let line = out.rsplit('\n').next().unwrap_or("").chars().count();
         let column = usize::try_from(column.unwrap_or(1)).unwrap_or(0);
         let step = usize::try_from(step.unwrap_or(1)).unwrap_or(0);
-        let blanks = if line < column {
+        let blanks = if d.at {
+            let least = line.saturating_add(column);
+            let end = if step == 0 { least } else { least.div_ceil(step).saturating_mul(step) };
+            end - line
+        } else if line < column {
             column - line
         } else if step == 0 {
             0
@@ -402,9 +469,21 @@ impl Machine {
         out: &mut String,
         depth: usize,
     ) -> StepResult<()> {
-        if d.clauses[0].is_empty() {
-            return self.refuse("an empty ~{ ~} in FORMAT");
-        }
+        // Without text inside, the control string is an argument.
+        let given;
+        let body = if d.clauses[0].is_empty() {
+            let control = cursor.next(self)?;
+            if crate::equality::is_function(&self.heap, control) {
+                return self.refuse("a function as a control string");
+            }
+            let control = self.string_argument(control)?;
+            let text: Vec<char> = control.chars().collect();
+            self.charge(text.len() / 16)?;
+            given = parse(self, &text, &mut 0, "", depth)?.0;
+            &given
+        } else {
+            &d.clauses[0]
+        };
         let most = most.and_then(|most| usize::try_from(most).ok()).unwrap_or(usize::MAX);
         let mut own;
         let source = if d.at {
@@ -422,12 +501,12 @@ impl Machine {
                 let list = source.next(self)?;
                 let mut inner = ArgumentCursor::of_list(self, list)?;
                 inner.is_last_list = Some(source.is_over());
-                match self.format_pieces(&d.clauses[0], &mut inner, out, depth + 1)? {
+                match self.format_pieces(body, &mut inner, out, depth + 1)? {
                     FormatFlow::LeaveLists => FormatFlow::Leave,
                     _ => FormatFlow::On,
                 }
             } else {
-                self.format_pieces(&d.clauses[0], source, out, depth + 1)?
+                self.format_pieces(body, source, out, depth + 1)?
             };
             if flow != FormatFlow::On {
                 break;

@@ -50,6 +50,11 @@ impl ArrayShape {
     pub(crate) const fn capacity(self) -> usize {
         (self.bits >> 1) as usize
     }
+
+    /// Dimension of an array of `count` active elements.
+    pub(crate) const fn size(self, count: usize) -> usize {
+        if self.is_simple() { count } else { self.capacity() }
+    }
 }
 
 /// Destination of printed text.

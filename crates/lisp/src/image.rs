@@ -19,6 +19,8 @@ pub(crate) struct StandardImage {
 const PRELUDE: &[(&str, &str)] = &[
     ("macros.lisp", include_str!("prelude/macros.lisp")),
     ("sequences.lisp", include_str!("prelude/sequences.lisp")),
+    ("numbers.lisp", include_str!("prelude/numbers.lisp")),
+    ("printing.lisp", include_str!("prelude/printing.lisp")),
     ("conditions.lisp", include_str!("prelude/conditions.lisp")),
     ("loop.lisp", include_str!("prelude/loop.lisp")),
     ("org.lisp", include_str!("prelude/org.lisp")),

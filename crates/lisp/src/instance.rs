@@ -166,8 +166,11 @@ impl Instance {
             self.machine.roots.clear();
             let value = result?;
             if reading == SourceTrust::Skill {
-                let shown = self.shown_values(value);
-                on_values(&shown);
+                let place = reader.places.get(&form.payload()).copied().filter(|_| form.is_cons());
+                match self.shown_values(value) {
+                    Ok(shown) => on_values(&shown),
+                    Err(trap) => return Err(self.trap_error_at(trap, place, &file)),
+                }
             }
             reader.places.clear();
         }
@@ -252,16 +255,13 @@ impl Instance {
         compiled.map_err(|failure| self.compile_error(failure, at, file))
     }
 
-    fn shown_values(&mut self, first: Word) -> Vec<String> {
+    fn shown_values(&mut self, first: Word) -> Result<Vec<String>, Trap> {
         let words = if self.machine.value_count == 1 {
             vec![first]
         } else {
             self.machine.values[..self.machine.value_count].to_vec()
         };
-        words
-            .into_iter()
-            .map(|word| self.machine.print(word, true).unwrap_or_else(|_| "...".to_owned()))
-            .collect()
+        words.into_iter().map(|word| self.machine.print(word, true)).collect()
     }
 
     /// The function of this name, in upper case as Lisp reads it; `None` when there is none. A name that begins

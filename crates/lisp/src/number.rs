@@ -3,6 +3,7 @@
 
 pub(crate) mod arithmetic;
 pub(crate) mod bits;
+pub(crate) mod float_cut;
 pub(crate) mod float_text;
 pub(crate) mod rounding;
 

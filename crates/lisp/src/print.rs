@@ -22,6 +22,8 @@ pub(crate) struct PrintStyle {
     pub(crate) length: Option<usize>,
     pub(crate) level: Option<usize>,
     pub(crate) case: u32,
+    /// Whether the text is a value, not part of a message.
+    pub(crate) is_exact: bool,
 }
 
 /// Step of printing that is left to do.
@@ -91,6 +93,7 @@ impl Machine {
             length: index(self.global(well_known::PRINT_LENGTH)),
             level: index(self.global(well_known::PRINT_LEVEL)),
             case: self.global(well_known::PRINT_CASE).payload(),
+            is_exact: true,
         })
     }
 
@@ -109,6 +112,7 @@ impl Machine {
             length: Some(12),
             level: Some(4),
             case: well_known::K_UPCASE,
+            is_exact: false,
         };
         let mut text = self.print_styled(word, style).unwrap_or_else(|_| "...".to_owned());
         if text.len() > 200 {
@@ -217,6 +221,9 @@ impl Machine {
         }
         let is_too_deep = style.level.is_some_and(|level| depth >= level);
         match word.tag() {
+            tag::SYMBOL if style.is_exact && is_backquote(word.payload()) => {
+                return self.refuse("printing of a backquote");
+            }
             tag::SYMBOL => self.print_symbol(word.payload(), style, out),
             tag::CONS if is_too_deep => out.push('#'),
             tag::CONS => {
@@ -245,6 +252,9 @@ impl Machine {
             }
             tag::SINGLE => {
                 let number = word.as_single().unwrap_or(0.0);
+                if number.is_subnormal() && style.is_exact {
+                    return self.refuse("printing of a denormal float");
+                }
                 let digits = shortest_single(number.abs());
                 out.push_str(&print_float(&digits, number.is_sign_negative(), None));
             }
@@ -269,12 +279,7 @@ impl Machine {
         let number = self.integer(word)?;
         self.charge_digits(&number)?;
         if style.radix && style.base != 10 {
-            out.push_str(&match style.base {
-                2 => "#b".to_owned(),
-                8 => "#o".to_owned(),
-                16 => "#x".to_owned(),
-                base => format!("#{base}r"),
-            });
+            out.push_str(&radix_prefix(style.base));
         }
         out.push_str(&number.to_str_radix(style.base).to_uppercase());
         if style.radix && style.base == 10 {
@@ -314,9 +319,15 @@ impl Machine {
                 let parts = parts.clone();
                 self.charge_digits(&parts.numerator)?;
                 self.charge_digits(&parts.denominator)?;
+                if style.radix {
+                    out.push_str(&radix_prefix(style.base));
+                }
                 let one = parts.numerator.to_str_radix(style.base).to_uppercase();
                 let two = parts.denominator.to_str_radix(style.base).to_uppercase();
                 out.push_str(&format!("{one}/{two}"));
+            }
+            HeapObject::Double(number) if number.is_subnormal() && style.is_exact => {
+                return self.refuse("printing of a denormal float");
             }
             HeapObject::Double(number) => {
                 let digits = shortest_double(number.abs());
@@ -435,6 +446,23 @@ impl Machine {
     /// A type error whose expected type is a compound one.
     pub(crate) fn wrong_type(&mut self, datum: Word, expected: Word) -> Trap {
         self.condition(condition::TYPE_ERROR, &[datum, expected])
+    }
+}
+
+/// Marks of the reader, for which SBCL has objects of its own.
+fn is_backquote(symbol: u32) -> bool {
+    matches!(
+        symbol,
+        well_known::BACKQUOTE | well_known::COMMA | well_known::COMMA_AT | well_known::COMMA_DOT
+    )
+}
+
+fn radix_prefix(base: u32) -> String {
+    match base {
+        2 => "#b".to_owned(),
+        8 => "#o".to_owned(),
+        16 => "#x".to_owned(),
+        base => format!("#{base}r"),
     }
 }
 

@@ -1,20 +1,22 @@
 //! `cargo xtask peers lisp`: forms evaluated by `crates/lisp` and by SBCL. Printed text, values and the category of a
-//! condition must be the same, or bridle refuses the form. Forms are those of `peers/lisp/forms.txt`, functions applied
+//! condition must be the same, or bridle refuses the form. Forms are those of `peers/lisp`, functions applied
 //! to values from the tables of `peers/lisp/tables.txt`, and programs made at random from a seed.
 
 mod conformance;
+mod corpus;
 mod evaluate;
 mod generate;
 mod sbcl;
 mod shrink;
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
 
-use crate::console::{VerbConsole, root};
+pub(crate) use corpus::written_forms;
+
+use crate::console::VerbConsole;
 use evaluate::bridle_answer;
 use sbcl::{SbclMode, SbclProcess};
 
@@ -73,11 +75,10 @@ pub(super) fn run(arguments: &[String], console: &VerbConsole) -> Result<()> {
     if let Some(file) = file {
         let text = fs::read_to_string(&file)
             .with_context(|| format!("cannot read `{}`", file.display()))?;
-        let forms: Vec<String> = text.lines().map(str::to_owned).collect();
-        compare_forms(&forms, &mut tally, console)?;
+        compare_forms(&corpus::lines_of(&text), &mut tally, console)?;
     } else {
         if programs.is_none() {
-            compare_forms(&corpus_forms()?, &mut tally, console)?;
+            compare_forms(&corpus::forms()?, &mut tally, console)?;
         }
         compare_programs(programs.unwrap_or(CHECKED_PROGRAMS), seed, &mut tally, console)?;
     }
@@ -191,29 +192,4 @@ impl Tally {
             console.say(format!("{form}\n  bridle {ours}\n  sbcl   {theirs}"));
         }
     }
-}
-
-/// All forms of the corpus: written ones, and functions applied to values.
-fn corpus_forms() -> Result<Vec<String>> {
-    let read = |name: &str| {
-        let path = root().join("peers/lisp").join(name);
-        fs::read_to_string(&path).with_context(|| format!("cannot read `{}`", path.display()))
-    };
-    let mut forms: Vec<String> = read("forms.txt")?.lines().map(str::to_owned).collect();
-    let tables = read("tables.txt")?;
-    let mut rows: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    for line in tables.lines().filter(|line| !line.starts_with('#')) {
-        let (name, rest) = line.split_once(": ").context("a table without a name")?;
-        rows.entry(name).or_default().extend(rest.split(" | "));
-    }
-    let row = |name: &str| rows.get(name).with_context(|| format!("no table `{name}`"));
-    for function in row("functions of one")? {
-        forms.extend(row("values")?.iter().map(|value| format!("({function} {value})")));
-    }
-    for function in row("functions of two")? {
-        for one in row("operands")? {
-            forms.extend(row("operands")?.iter().map(|two| format!("({function} {one} {two})")));
-        }
-    }
-    Ok(forms)
 }

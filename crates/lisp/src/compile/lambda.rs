@@ -1,5 +1,7 @@
 //! Functions, variables and their declarations; local functions and macros.
 
+use std::collections::HashSet;
+
 use super::{
     CompileResult, DefaultedParameter, FormCompiler, FormNode, FunctionParameter, ScopeEntry,
     VariableBinding, VariableId,
@@ -117,6 +119,11 @@ impl FormCompiler<'_> {
         }
     }
 
+    fn bound_twice<T>(&mut self, name: Word) -> CompileResult<T> {
+        let text = self.machine.print_to_string(name);
+        self.program(format!("the variable {text} is bound twice"))
+    }
+
     pub(super) fn analyze_let(
         &mut self,
         bindings: Word,
@@ -126,13 +133,16 @@ impl FormCompiler<'_> {
         let (declarations, body) = self.split_declarations(body)?;
         let before = self.scope.len();
         let mut nodes = Vec::new();
-        let mut names = Vec::new();
+        let (mut names, mut bound) = (Vec::new(), HashSet::new());
         for binding in self.elements(bindings)? {
             let parts = if binding.is_cons() { self.elements(binding)? } else { vec![binding] };
             if parts.is_empty() || parts.len() > 2 {
                 return Err(self.malformed(binding));
             }
             let symbol = self.check_variable(parts[0])?;
+            if !is_sequential && !bound.insert(symbol) {
+                return self.bound_twice(parts[0]);
+            }
             let value = match parts.get(1) {
                 Some(form) => self.analyze(*form)?,
                 None => FormNode::Constant(NIL),
@@ -214,6 +224,7 @@ impl FormCompiler<'_> {
         declarations: &BodyDeclarations,
     ) -> CompileResult<()> {
         let mut section = ParameterSection::Required;
+        let (mut seen, mut names) = (self.scope.len(), HashSet::new());
         for item in self.elements(parameters)? {
             match item.as_symbol() {
                 Some(well_known::OPTIONAL) => section = ParameterSection::Optional,
@@ -228,6 +239,17 @@ impl FormCompiler<'_> {
                 }
                 _ => self.analyze_parameter(function, section, item, declarations)?,
             }
+            for at in seen..self.scope.len() {
+                let (ScopeEntry::Variable(symbol, _) | ScopeEntry::Special(symbol)) =
+                    self.scope[at]
+                else {
+                    continue;
+                };
+                if !names.insert(symbol) && section != ParameterSection::Auxiliary {
+                    return self.bound_twice(Word::symbol(symbol));
+                }
+            }
+            seen = self.scope.len();
             if section == ParameterSection::Rest && self.functions[function].rest.is_some() {
                 section = ParameterSection::AfterRest;
             }

@@ -104,9 +104,8 @@ pub(super) fn parse(
             }
             '}' | ']' | ')' | ';' => return Err(bad(m, "no corresponding open")),
             '\n' => {
-                if directive.at {
-                    pieces.push(ControlPiece::Text("\n".into()));
-                }
+                // An empty text tells `~{~}` that there is something inside.
+                pieces.push(ControlPiece::Text(if directive.at { "\n" } else { "" }.into()));
                 while !directive.colon
                     && *at < text.len()
                     && text[*at].is_whitespace()

@@ -1,27 +1,11 @@
-//! Directives that print one argument: `~a ~s ~w ~d ~b ~o ~x ~f`.
-//!
-//! long: the cases of one directive.
+//! Directives that print one argument: `~a ~s ~w ~d ~b ~o ~x`.
 
-use super::control::{DirectiveParameter, FormatDirective};
+use super::control::{DirectiveParameter, FormatDirective, bad};
 use super::{ArgumentCursor, words};
 use crate::machine::Machine;
-use crate::number::RealNumber;
-use crate::number::float_text::{FloatDigits, fixed, plain, shortest_double, shortest_single};
+use crate::symbols::well_known;
 use crate::trap::StepResult;
 use crate::value::NIL;
-
-/// So many decimals of a positive float: rounded from its exact value, with zeros behind the shortest digits
-/// that stand for it.
-fn fixed_digits(digits: &FloatDigits, number: f64, decimals: usize) -> String {
-    let wanted = i64::from(digits.exponent) + decimals as i64;
-    if wanted < digits.digits.len() as i64 {
-        return fixed(number, decimals);
-    }
-    let text = plain(&digits.digits, if digits.digits == "0" { 1 } else { digits.exponent });
-    let (whole, fraction) = text.split_once('.').unwrap_or((&text, ""));
-    let fraction = fraction.trim_end_matches('0');
-    format!("{whole}.{fraction:0<decimals$}")
-}
 
 impl Machine {
     /// Pads to a width, at the left when `is_left`.
@@ -56,7 +40,12 @@ impl Machine {
         out: &mut String,
     ) -> StepResult<()> {
         let word = cursor.next(self)?;
-        let mut text = self.print(word, d.letter != 'A')?;
+        let escape = match d.letter {
+            'A' => false,
+            'S' => true,
+            _ => self.global(well_known::PRINT_ESCAPE).is_true(),
+        };
+        let mut text = self.print(word, escape)?;
         if d.colon && word == NIL {
             text = "()".into();
         }
@@ -78,7 +67,10 @@ impl Machine {
             None
         };
         // At least `minpad` blanks, then steps of `colinc` until the width is reached.
-        let (step, least) = (number(1, 1).max(1), number(2, 0).max(0));
+        let (step, least) = (number(1, 1), number(2, 0).max(0));
+        if step < 1 {
+            return Err(bad(self, "the steps of a column are not positive"));
+        }
         let count = i64::try_from(text.chars().count()).unwrap_or(i64::MAX);
         let missing = width.unwrap_or(0).saturating_sub(count.saturating_add(least)).max(0);
         let padding = missing.saturating_add(step - 1) / step * step;
@@ -132,74 +124,5 @@ impl Machine {
             return Ok(());
         }
         self.pad(&text, width, character(1, ' '), true, out)
-    }
-
-    pub(super) fn format_fixed(
-        &mut self,
-        d: &FormatDirective,
-        p: &[DirectiveParameter],
-        cursor: &mut ArgumentCursor,
-        out: &mut String,
-    ) -> StepResult<()> {
-        let word = cursor.next(self)?;
-        let number = |index: usize| match p.get(index) {
-            Some(DirectiveParameter::Number(number)) => Some(*number),
-            _ => None,
-        };
-        if p.get(2).is_some_and(|scale| *scale != DirectiveParameter::Missing) || p.len() > 3 {
-            return self.refuse("more than two parameters of FORMAT directive ~F");
-        }
-        let Some(value) = self.try_number(word) else {
-            let text = self.print(word, false)?;
-            return self.pad(&text, number(0), ' ', false, out);
-        };
-        let single = match &value {
-            RealNumber::Double(_) => None,
-            value => Some(self.as_single(value)?),
-        };
-        let double = match single {
-            Some(single) => f64::from(single),
-            None => value.to_f64(),
-        };
-        let text = match number(1) {
-            Some(decimals) => {
-                let decimals = usize::try_from(decimals).unwrap_or(0);
-                if decimals > 100 {
-                    return self.refuse("more than 100 decimals in FORMAT");
-                }
-                let digits = match single {
-                    Some(single) => shortest_single(single.abs()),
-                    None => shortest_double(double.abs()),
-                };
-                fixed_digits(&digits, double.abs(), decimals)
-            }
-            None if number(0).is_some() => {
-                return self.refuse("FORMAT directive ~F with a width and no decimals");
-            }
-            None => {
-                let digits = match single {
-                    Some(single) => shortest_single(single.abs()),
-                    None => shortest_double(double.abs()),
-                };
-                plain(&digits.digits, if digits.digits == "0" { 1 } else { digits.exponent })
-            }
-        };
-        let sign = if double.is_sign_negative() {
-            "-"
-        } else if d.at {
-            "+"
-        } else {
-            ""
-        };
-        let mut shown = format!("{sign}{text}");
-        // A zero before the point goes where the width leaves no room for it.
-        if let Some(width) = number(0)
-            && shown.len() as i64 > width
-            && text.starts_with("0.")
-            && text.len() > 2
-        {
-            shown = format!("{sign}{}", &text[1..]);
-        }
-        self.pad(&shown, number(0), ' ', true, out)
     }
 }

@@ -94,10 +94,12 @@ pub(crate) const TABLE: &[NativeFunction] = &[
         let mut result = num_bigint::BigInt::from(1);
         for index in 0..a.count {
             let number = m.integer(m.argument(a, index))?;
-            let divisor = m.common_divisor(&result, &number)?;
-            if divisor.is_zero() {
-                return Ok(Word::fixnum(0));
+            if result.is_zero() || number.is_zero() {
+                // What is behind a zero is looked at, too.
+                result = num_bigint::BigInt::zero();
+                continue;
             }
+            let divisor = m.common_divisor(&result, &number)?;
             m.charge_product(&result, &number)?;
             result = (result / divisor * number).abs();
         }
@@ -117,6 +119,11 @@ pub(crate) const TABLE: &[NativeFunction] = &[
     native("sin", 1, 1, |m, a| transcendental(m, m.argument(a, 0), f64::sin)),
     native("cos", 1, 1, |m, a| transcendental(m, m.argument(a, 0), f64::cos)),
     native("tan", 1, 1, |m, a| transcendental(m, m.argument(a, 0), f64::tan)),
+    native("asin", 1, 1, |m, a| arc(m, m.argument(a, 0), f64::asin)),
+    native("acos", 1, 1, |m, a| arc(m, m.argument(a, 0), f64::acos)),
+    native("sinh", 1, 1, |m, a| transcendental(m, m.argument(a, 0), f64::sinh)),
+    native("cosh", 1, 1, |m, a| transcendental(m, m.argument(a, 0), f64::cosh)),
+    native("tanh", 1, 1, |m, a| transcendental(m, m.argument(a, 0), f64::tanh)),
     native("atan", 1, 2, |m, a| {
         if a.count == 1 {
             return transcendental(m, m.argument(a, 0), f64::atan);
@@ -246,6 +253,15 @@ fn transcendental(m: &mut Machine, word: Word, function: fn(f64) -> f64) -> Step
         RealNumber::Double(_) => m.double_word(result),
         _ => m.single_word(result as f32),
     }
+}
+
+/// A function whose results beyond one are complex.
+fn arc(m: &mut Machine, word: Word, function: fn(f64) -> f64) -> StepResult {
+    let number = m.number(word)?;
+    if m.as_double(&number)?.abs() > 1.0 {
+        return m.refuse("complex results");
+    }
+    transcendental(m, word, function)
 }
 
 fn logarithm(m: &mut Machine, a: ArgumentWindow) -> StepResult {

@@ -109,6 +109,10 @@ pub(crate) const TABLE: &[NativeFunction] = &[
     native("both-case-p", 1, 1, |m, a| {
         Ok(Word::truth(has_case(m.character_argument(m.argument(a, 0))?)))
     }),
+    native("standard-char-p", 1, 1, |m, a| {
+        let c = m.character_argument(m.argument(a, 0))?;
+        Ok(Word::truth(c == '\n' || matches!(c, ' '..='~')))
+    }),
     native("graphic-char-p", 1, 1, |m, a| {
         Ok(Word::truth(!m.character_argument(m.argument(a, 0))?.is_control()))
     }),

@@ -155,6 +155,26 @@ pub(crate) const TABLE: &[NativeFunction] = &[
         let how = if how.is_empty() { NIL } else { m.symbols.keyword(how) };
         Ok(m.return_values(&[Word::symbol(symbol), how]))
     }),
+    native("find-symbol", 1, 2, |m, a| {
+        if a.count > 1 {
+            return m.refuse("FIND-SYMBOL in a package");
+        }
+        let name = m.string_argument(m.argument(a, 0))?;
+        let found = [(SymbolHome::Lisp, "INHERITED"), (SymbolHome::User, "INTERNAL")]
+            .into_iter()
+            .find_map(|(home, how)| m.symbols.find(home, &name).map(|symbol| (symbol, how)));
+        let Some((symbol, how)) = found else { return Ok(m.return_values(&[NIL, NIL])) };
+        let how = m.symbols.keyword(how);
+        Ok(m.return_values(&[Word::symbol(symbol), how]))
+    }),
+    native("%constant-symbol-p", 1, 1, |m, a| {
+        let symbol = m.symbol_argument(m.argument(a, 0))?;
+        let is_constant = m.symbols.has(symbol, flag::CONSTANT);
+        if !is_constant && m.symbols.home(symbol) == SymbolHome::Lisp {
+            return m.refuse("CONSTANTP of a name outside the subset");
+        }
+        Ok(Word::truth(is_constant))
+    }),
     native("%keyword", 1, 1, |m, a| {
         let name = m.designated_text(m.argument(a, 0))?.to_owned_string();
         m.heap.bytes += name.len() + 128;

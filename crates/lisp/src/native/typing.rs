@@ -36,6 +36,42 @@ pub(crate) const TABLE: &[NativeFunction] = &[
     native("type-of", 1, 1, |m, a| type_of(m, m.argument(a, 0))),
 ];
 
+/// Types of which the core has no values.
+const TYPES_WITHOUT_VALUES: &[&str] = &[
+    "BIT-VECTOR",
+    "SIMPLE-BIT-VECTOR",
+    "COMPLEX",
+    "PATHNAME",
+    "LOGICAL-PATHNAME",
+    "PACKAGE",
+    "READTABLE",
+    "RANDOM-STATE",
+    "RESTART",
+    "CLASS",
+    "METHOD",
+    "FILE-STREAM",
+];
+
+/// Element types that SBCL has no special arrays for.
+const GENERAL_ELEMENTS: &[&str] = &[
+    "T",
+    "SYMBOL",
+    "LIST",
+    "CONS",
+    "FUNCTION",
+    "HASH-TABLE",
+    "STRING",
+    "VECTOR",
+    "INTEGER",
+    "NUMBER",
+    "REAL",
+    "RATIONAL",
+    "RATIO",
+];
+
+/// Element types of arrays that the core does not have.
+const NUMBER_ELEMENTS: &[&str] = &["NIL", "BIT", "FIXNUM", "SINGLE-FLOAT", "DOUBLE-FLOAT"];
+
 fn is(m: &mut Machine, word: Word, kind: u32) -> StepResult {
     m.is_of_named_type(word, kind).map(Word::truth)
 }
@@ -112,7 +148,15 @@ impl Machine {
         }
         if self.symbols.home(kind) == SymbolHome::Lisp {
             let name = self.symbols.name(kind).to_owned();
-            return self.refuse(&format!("type {name}"));
+            let is_text = matches!(self.heap.get(word), Some(HeapObject::Text(..)));
+            return match name.as_str() {
+                "SHORT-FLOAT" => Ok(word.tag() == tag::SINGLE),
+                "LONG-FLOAT" => self.is_of_named_type(word, w::DOUBLE_FLOAT),
+                "EXTENDED-CHAR" => Ok(word.as_character().is_some_and(|c| !c.is_ascii())),
+                "BASE-STRING" | "SIMPLE-BASE-STRING" if !is_text => Ok(false),
+                name if TYPES_WITHOUT_VALUES.contains(&name) => Ok(false),
+                name => self.refuse(&format!("type {name}")),
+            };
         }
         let text = format!("unknown type specifier: {}", self.symbols.name(kind));
         Err(self.simple_error(&text))
@@ -163,11 +207,64 @@ impl Machine {
                 }))
             }
             w::CONS if rest.is_empty() => Ok(word.is_cons()),
+            w::ARRAY | w::SIMPLE_ARRAY | w::VECTOR => {
+                Ok(self.is_of_named_type(word, head)?
+                    && self.is_array_of(word, head, kind, rest)?)
+            }
+            _ if self.symbols.name(head) == "SIGNED-BYTE" => {
+                let bits = rest.first().copied().unwrap_or(Word::symbol(w::STAR));
+                if !self.is_of_named_type(word, w::INTEGER)? || bits == Word::symbol(w::STAR) {
+                    return self.is_of_named_type(word, w::INTEGER);
+                }
+                let length = self.integer_length(word)?;
+                self.is_less(length, bits)
+            }
             _ => {
                 let name = self.print_to_string(kind);
                 self.refuse(&format!("type {name}"))
             }
         }
+    }
+
+    /// Whether a vector or string has this element type and size. Strings of SBCL are of two kinds, which are one
+    /// here.
+    fn is_array_of(
+        &mut self,
+        word: Word,
+        head: u32,
+        kind: Word,
+        rest: &[Word],
+    ) -> StepResult<bool> {
+        let star = Word::symbol(w::STAR);
+        let element = rest.first().copied().unwrap_or(star);
+        let is_text = matches!(self.heap.get(word), Some(HeapObject::Text(..)));
+        let name = element.as_symbol().map(|symbol| self.symbols.name(symbol));
+        let has_element = match name {
+            Some("*") => true,
+            Some(name) if GENERAL_ELEMENTS.contains(&name) => !is_text,
+            Some(name) if NUMBER_ELEMENTS.contains(&name) => false,
+            Some("CHARACTER") if !is_text => false,
+            _ => {
+                let name = self.print_to_string(kind);
+                return self.refuse(&format!("type {name}"));
+            }
+        };
+        let size = rest.get(1).copied().unwrap_or(star);
+        let size = match (head, self.list_elements(size)) {
+            (w::VECTOR, _) => size,
+            (_, Ok(sizes)) => match sizes[..] {
+                [size] => size,
+                _ => return Ok(false),
+            },
+            _ if size == star || size == Word::fixnum(1) => star,
+            _ => return Ok(false),
+        };
+        let count = match self.heap.get(word) {
+            Some(HeapObject::Text(text, shape)) => shape.size(text.len()),
+            Some(HeapObject::Vector(words, shape)) => shape.size(words.len()),
+            _ => return Ok(false),
+        };
+        Ok(has_element && (size == star || size == Word::count(count)))
     }
 
     fn is_between(&mut self, word: Word, bounds: &[Word]) -> StepResult<bool> {

@@ -1,4 +1,4 @@
-//! Floats as text: the shortest digits that read back, and a fixed number of decimals.
+//! Floats as text: the shortest digits that read back.
 
 /// Digits `d1 d2 d3...` and an exponent `e` so that the value is `0.d1d2d3... * 10^e`.
 pub(crate) struct FloatDigits {
@@ -57,32 +57,4 @@ pub(crate) fn plain(digits: &str, exponent: i32) -> String {
         return format!("{digits}{}.0", "0".repeat(whole - digits.len()));
     }
     format!("{}.{}", &digits[..whole], &digits[whole..])
-}
-
-/// A positive float with so many decimals, rounded half up from its exact value.
-pub(crate) fn fixed(number: f64, decimals: usize) -> String {
-    // Rust rounds the exact value half to even: the ties of exact halves are told apart here.
-    let exact = format!("{number:.1100}");
-    let (whole, fraction) = exact.split_once('.').unwrap_or((&exact, ""));
-    let mut digits: Vec<u8> = whole.bytes().chain(fraction.bytes().take(decimals)).collect();
-    let is_up = fraction.as_bytes().get(decimals).is_some_and(|digit| *digit >= b'5');
-    if is_up {
-        let mut at = digits.len();
-        loop {
-            if at == 0 {
-                digits.insert(0, b'1');
-                break;
-            }
-            at -= 1;
-            if digits[at] == b'9' {
-                digits[at] = b'0';
-            } else {
-                digits[at] += 1;
-                break;
-            }
-        }
-    }
-    let point = digits.len() - decimals;
-    let text = String::from_utf8_lossy(&digits).into_owned();
-    format!("{}.{}", &text[..point], &text[point..])
 }

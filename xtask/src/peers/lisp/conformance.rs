@@ -45,6 +45,9 @@ const SBCL_DIFFERS: &[&str] = &[
     "vector-pop.error.1",
 ];
 
+/// Folders of the suite: its helpers, and its tests beyond the standard.
+const LEFT_OUT: &[&str] = &["auxiliary", "beyond-ansi"];
+
 /// Reasons of refusals that are listed.
 const SHOWN_REASONS: usize = 40;
 
@@ -77,7 +80,9 @@ pub(super) fn run(folder: &Path, shown: u64, console: &VerbConsole) -> Result<()
     let base = base_snapshot(folder)?;
     let is_file = folder.is_file();
     let mut files = if is_file { vec![folder.to_owned()] } else { lisp_files(folder)? };
-    files.retain(|path| is_file || !path.components().any(|part| part.as_os_str() == "auxiliary"));
+    let is_left_out =
+        |path: &Path| LEFT_OUT.iter().any(|name| path.iter().any(|part| part == *name));
+    files.retain(|path| is_file || !is_left_out(path));
     for path in files {
         run_file(&path, &base, &mut tally, console)?;
     }

@@ -1,0 +1,28 @@
+;;; Printing with settings, and reading.
+
+(defun write-to-string (x &key (escape *print-escape*) (base *print-base*) (radix *print-radix*) (length *print-length*) (level *print-level*) (case *print-case*) pretty readably circle)
+  (let ((*print-base* base) (*print-radix* radix) (*print-length* length) (*print-level* level) (*print-case* case))
+    (if escape (prin1-to-string x) (princ-to-string x))))
+(defun write (x &key (stream *standard-output*) (escape *print-escape*) (base *print-base*) (radix *print-radix*) (length *print-length*) (level *print-level*) (case *print-case*) pretty readably circle)
+  (let ((*print-base* base) (*print-radix* radix) (*print-length* length) (*print-level* level) (*print-case* case))
+    (if escape (prin1 x stream) (princ x stream))))
+(defun read-from-string (string &optional (eof-error-p t) eof-value &key (start 0) end preserve-whitespace)
+  (if preserve-whitespace (%outside "READ-FROM-STRING that keeps blanks"))
+  (if (and (null end) (eql start 0))
+      (%read-from-string string eof-error-p eof-value)
+      (multiple-value-bind (value at) (%read-from-string (subseq string start end) eof-error-p eof-value)
+        (values value (+ start at)))))
+(defun symbol-package (x) (%outside "SYMBOL-PACKAGE"))
+(defun copy-symbol (symbol &optional copy-props)
+  (if copy-props (%outside "COPY-SYMBOL with its properties"))
+  (make-symbol (symbol-name symbol)))
+(defun special-operator-p (symbol)
+  (%check-the symbol 'symbol)
+  (if (member symbol '(block catch eval-when flet function go if labels let let* load-time-value locally macrolet
+                       multiple-value-call multiple-value-prog1 progn progv quote return-from setq symbol-macrolet
+                       tagbody the throw unwind-protect))
+      t nil))
+(defun constantp (form &optional env)
+  (cond ((consp form) (if (eq (car form) 'quote) t (%outside "CONSTANTP of a form")))
+        ((symbolp form) (%constant-symbol-p form))
+        (t t)))
