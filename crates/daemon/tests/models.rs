@@ -329,3 +329,38 @@ async fn the_record_has_the_manifest_and_the_price() {
     let usage = drafted.get("usage").unwrap();
     assert_eq!(usage.get("cost-microdollars").unwrap().as_i64(), Some(11));
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_face_learns_which_models_there_are_and_what_a_session_used() {
+    let server = ModelServer::start(ModelWire::ALL[0], vec![says("Sunday.")]).await;
+    let mut home = Home::start(&server.models_org("local")).await;
+    let offers = payload(&mut home, "(:action :offers)").await;
+    let models = offers.get("models").and_then(Value::elements).unwrap();
+    let name = models[0].get("model").and_then(Value::as_str).unwrap();
+    assert!(models[0].get("privacy").is_some_and(|it| it.is_keyword("local")), "{offers}");
+    let before = payload(&mut home, "(:action :usage)").await;
+    assert!(before.get("code").is_some_and(|it| it.is_keyword("invalid-value")), "{before}");
+    home.say(1, "when was the race?").await;
+    let used = payload(&mut home, "(:action :usage)").await;
+    assert_eq!(used.get("model").and_then(Value::as_str), Some(name), "{used}");
+    assert_eq!(used.get("thoughts").and_then(Value::as_i64), Some(1), "{used}");
+    assert!(used.get("context").and_then(Value::as_i64).is_some_and(|it| it > 0), "{used}");
+    // Asked again, the same: what was summed is not summed twice.
+    assert_eq!(payload(&mut home, "(:action :usage)").await, used);
+    // A session that is not there looks like one that has used nothing.
+    let none = payload(&mut home, "(:action :usage :session \"nowhere\")").await;
+    assert_eq!(none.get("thoughts").and_then(Value::as_i64), Some(0), "{none}");
+    assert!(none.get("model").is_none(), "{none}");
+    let mut other = home.daemon.peer().await;
+    let ask = "(:type :REQUEST :id 1 :target :system :payload (:action :offers))";
+    let told = guard(other.ask(ask)).await;
+    assert!(!told.contains(name), "providers are told to somebody else: {told}");
+}
+
+/// The payload of the answer of `:system`.
+async fn payload(home: &mut Home, payload: &str) -> Value {
+    let ask = format!("(:type :REQUEST :id 7 :target :system :payload {payload})");
+    let answer = guard(home.peer.ask(&ask)).await;
+    let value = read_one(&answer).unwrap().root().to_value();
+    value.get("payload").unwrap().clone()
+}

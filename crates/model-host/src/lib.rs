@@ -37,8 +37,8 @@ pub use prices::{
 pub use prompt::INSTRUCTIONS_FILE;
 pub use recall::{MemoryRecall, NoMemory, RecallQuestion, RecallReach};
 pub use registry::{
-    ApprovalError, ApprovedByName, MODELS_FILE, ModelSeat, ProviderApprovals, ProviderRegistry,
-    ProviderReview, WaitingProvider, review_folder,
+    ApprovalError, ApprovedByName, MODELS_FILE, ModelSeat, OfferedModel, ProviderApprovals,
+    ProviderRegistry, ProviderReview, WaitingProvider, review_folder,
 };
 pub use thinker::{ModelThinker, ModelThinkerSetup, PromptPreview};
 pub use tools::value_json::OPEN_ANSWER;

@@ -46,6 +46,21 @@ impl ModelSeat {
     }
 }
 
+/// Model that a person may name, in words for any face.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OfferedModel {
+    /// Name as the user writes it: `PROVIDER/MODEL`.
+    pub name: String,
+    /// Uses, as keywords without the colon.
+    pub tiers: Vec<&'static str>,
+    /// Reach of its provider, `local` or `remote`.
+    pub privacy: &'static str,
+    /// Tokens of prompt and answer together.
+    pub context_tokens: Option<u32>,
+    /// Whether it takes images.
+    pub takes_images: bool,
+}
+
 /// Providers of a home.
 #[derive(Debug, Default)]
 pub struct ProviderRegistry {
@@ -179,6 +194,18 @@ impl ProviderRegistry {
     /// Whether a model can be asked.
     pub fn has_model(&self) -> bool {
         self.current().providers.iter().any(|provider| !provider.models.is_empty())
+    }
+
+    /// All models in force, in the order of the file.
+    pub fn offered(&self) -> Vec<OfferedModel> {
+        let offer = |seat: &ModelSeat| OfferedModel {
+            name: seat.name(),
+            tiers: seat.model.tiers.iter().map(|tier| tier.as_str()).collect(),
+            privacy: seat.provider.privacy.as_str(),
+            context_tokens: seat.model.context_tokens,
+            takes_images: seat.model.takes_images,
+        };
+        seats(&self.current(), |_| true).iter().map(offer).collect()
     }
 
     /// Models that a name stands for: that model, or the first one of that provider; without a name the first one of

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::SystemTime;
 
 use bridle_skill::{
-    CapabilitySet, MAX_SKILL_BYTES, Skill, SkillFault, SkillId, SkillLimits, SkillSource,
+    CapabilitySet, MAX_SKILL_BYTES, PartKind, Skill, SkillFault, SkillId, SkillLimits, SkillSource,
     SkillTrigger, dependency_order, test_skill,
 };
 
@@ -56,6 +56,13 @@ impl SkillTable {
     /// A skill by its name.
     pub fn find(&self, id: &SkillId) -> Option<&SkillEntry> {
         self.skills.get(id)
+    }
+
+    /// Words behind a slash that skills answer, each with the first line of what it is for.
+    pub fn commands(&self) -> impl Iterator<Item = (&str, &str)> {
+        let parts = self.skills().flat_map(|entry| entry.skill.parts());
+        let commands = parts.filter(|part| part.kind == PartKind::Command);
+        commands.map(|part| (part.name.as_str(), part.doc.lines().next().unwrap_or_default()))
     }
 
     /// Schedules, each with the skill that it wakes.

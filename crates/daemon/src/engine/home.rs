@@ -15,6 +15,7 @@ pub(in crate::engine) mod record_writer;
 pub(in crate::engine) mod refusals;
 pub(in crate::engine) mod schedules;
 pub(in crate::engine) mod secret_mask;
+pub(in crate::engine) mod session_usage;
 pub(in crate::engine) mod spending;
 pub(in crate::engine) mod time_zones;
 pub(in crate::engine) mod unsaved_buffers;
@@ -47,6 +48,7 @@ use crate::engine::home::readers::ReaderPool;
 use crate::engine::home::record_writer::{AppendError, RecordWriter};
 use crate::engine::home::refusals::RefusalCounter;
 use crate::engine::home::schedules::ScheduleList;
+use crate::engine::home::session_usage::SessionUsageSums;
 use crate::engine::home::spending::RecordBudgetUse;
 use crate::engine::home::unsaved_buffers::UnsavedBuffers;
 
@@ -67,6 +69,8 @@ pub(crate) struct Home {
     pub(crate) buffers: Arc<UnsavedBuffers>,
     /// Secrets by name and host, for whoever sends a request; masked in everything that is recorded or shown.
     pub(crate) secrets: Arc<SecretStore>,
+    /// Sums of the thoughts of sessions, as far as somebody asked for them.
+    pub(in crate::engine) session_usage: SessionUsageSums,
     /// Settings as they were given.
     pub(in crate::engine) settings: Arc<[SettingFact]>,
 }

@@ -8,6 +8,7 @@
 //! - `effects_query`: projects, commits, actuators, the jail
 //! - `grant_query`: grants offered, made, listed, taken back
 //! - `provider_query`: providers of models: which models they have, and whether one answers
+//! - `offer_query`: commands and models that a face offers, and what a session cost
 //! - `prompt_memory`: the memory as prompts are told it
 //! - `policy_install`: other policies while the daemon runs
 //! - `ongoing_message`: a message that is known by what it says
@@ -22,6 +23,7 @@ pub(in crate::engine) mod facts;
 pub(in crate::engine) mod grant_query;
 pub(in crate::engine) mod memex_choice;
 pub(in crate::engine) mod memory_query;
+pub(in crate::engine) mod offer_query;
 pub(in crate::engine) mod ongoing_message;
 pub(in crate::engine) mod policy_install;
 pub(in crate::engine) mod prompt_memory;

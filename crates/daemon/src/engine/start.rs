@@ -28,6 +28,7 @@ use crate::engine::home::readers::ReaderPool;
 use crate::engine::home::record_writer::RecordWriter;
 use crate::engine::home::refusals::RefusalCounter;
 use crate::engine::home::schedules::ScheduleList;
+use crate::engine::home::session_usage::SessionUsageSums;
 use crate::engine::home::spending::RecordBudgetUse;
 use crate::engine::home::unsaved_buffers::UnsavedBuffers;
 use crate::engine::home::{Home, HomeAbilities, HomeRecord};
@@ -151,6 +152,7 @@ pub(in crate::engine) async fn start_with(
         schedules: ScheduleList::default(),
         buffers,
         secrets: config.secret_store(),
+        session_usage: SessionUsageSums::default(),
         settings: Arc::clone(&config.settings),
     };
     let skills = HostedSkills {

@@ -9,6 +9,7 @@ use crate::engine::queries::effects_query::{self, EffectsQuery};
 use crate::engine::queries::facts;
 use crate::engine::queries::grant_query::{self, GrantQuery};
 use crate::engine::queries::memex_choice::open_memex;
+use crate::engine::queries::offer_query::{self, OfferQuery};
 use crate::engine::queries::policy_install::install_policies;
 use crate::engine::queries::provider_query::{self, ProviderQuery};
 use bridle_history::record_source::kind_of;
@@ -81,6 +82,8 @@ pub(crate) enum DaemonQuery {
     Effects(EffectsQuery),
     /// Request about providers of models.
     Provider(ProviderQuery),
+    /// Question about what is offered, or what a session cost.
+    Offer(OfferQuery),
     /// Question about the context.
     Context(ContextQuery),
     /// Question about the record.
@@ -136,6 +139,9 @@ impl DaemonQuery {
         }
         if let Some(asked) = ProviderQuery::of(action, payload) {
             return Some(asked.map(DaemonQuery::Provider));
+        }
+        if let Some(asked) = OfferQuery::of(action, payload) {
+            return Some(Ok(DaemonQuery::Offer(asked)));
         }
         let says = |name| action.is_keyword(name);
         if says("sessions") {
@@ -287,6 +293,7 @@ pub(crate) async fn ask_daemon(
         }
         DaemonQuery::Approval(named) => approval(&hub, &who, named, own).await,
         DaemonQuery::Approve(named, reply) => approve(&hub, &who, named, reply, own).await,
+        DaemonQuery::Offer(asked) => offer_query::answer(&hub, &who, asked, own).await,
         DaemonQuery::Record(asked) => record_query::answer(&hub, &who, asked).await,
         DaemonQuery::Context(asked) => {
             let dialect = Dialect::Lisp;
