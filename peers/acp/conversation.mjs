@@ -223,6 +223,64 @@ async function sessions(home) {
   await end(next);
 }
 
+// Modes and options: a session that refuses what needs a yes, and one that asks again.
+async function choices(home) {
+  const agent = await begun(home, { answer: () => "allow_once" });
+  const { modes, configOptions } = agent.opened;
+  check(modes.currentModeId === "ask" && modes.availableModes.length === 2, `two modes, got ${JSON.stringify(modes)}`);
+  check(configOptions.some((it) => it.id === "mode" && it.currentValue === "ask"), "an option for the mode");
+  await agent.request("session/set_mode", { sessionId: agent.session, modeId: "refuse" });
+  check(agent.kinds("config_option_update").at(-1).configOptions[0].currentValue === "refuse", "the option follows");
+  await agent.prompt(mark(1, "DONE", home.notes));
+  check(agent.permissions.length === 0, "nobody was asked");
+  check(home.read().startsWith("* TODO One"), "nothing marked");
+  check(agent.calls().at(-1).status === "failed", "a failed call");
+  const told = await agent.request("session/set_config_option", { sessionId: agent.session, configId: "mode", value: "ask" });
+  check(told.configOptions[0].currentValue === "ask", "all options are told");
+  check(agent.kinds("current_mode_update").at(-1).currentModeId === "ask", "the mode follows");
+  await agent.prompt(mark(1, "DONE", home.notes));
+  check(agent.permissions.length === 1 && home.read().startsWith("* DONE One"), "asked, and marked");
+  await end(agent);
+}
+
+// A buffer that is not saved, and that no prompt named: the question shows the conflict, and a yes writes nothing.
+async function conflict(home) {
+  const texts = { [home.notes]: "* TODO One, not saved\n" };
+  const agent = await begun(home, { buffers: texts, answer: () => "allow_once" });
+  const refused = await agent.prompt(mark(1, "DONE", home.notes)).catch((error) => error);
+  const [question] = agent.permissions;
+  const shown = JSON.stringify(question.toolCall.content);
+  check(shown.includes("Conflict:") && shown.includes("not saved"), `the conflict, got ${shown}`);
+  const diff = question.toolCall.content.find((it) => it.type === "diff");
+  check(diff.path === home.notes && diff.newText === texts[home.notes], `what is not saved, got ${JSON.stringify(diff)}`);
+  check(home.read().startsWith("* TODO One\n"), "nothing is written under an unsaved buffer");
+  const calls = JSON.stringify(agent.calls()) + JSON.stringify(refused) + agent.text();
+  check(/unsaved|not saved/.test(calls), `the reason, got ${calls}`);
+  // Reverted meanwhile: the question has no conflict any more, and a yes counts.
+  texts[home.notes] = home.read();
+  await agent.prompt(mark(1, "DONE", home.notes));
+  check(!JSON.stringify(agent.permissions.at(-1).toolCall.content).includes("Conflict:"), "no conflict any more");
+  check(home.read().startsWith("* DONE One"), "written");
+  await end(agent);
+}
+
+// The editor's terminals: off without the flag, asked for with it, and the outcome says what it was.
+async function terminals(home) {
+  const capabilities = { fs: { readTextFile: false, writeTextFile: false }, terminal: true };
+  const none = await begun(home, { capabilities, answer: () => "allow_once" });
+  await none.prompt("run hello").catch(() => {});
+  check(none.permissions.length === 0 && none.terminals.length === 0, "nothing runs without the flag");
+  await end(none);
+  const agent = await begun(home, { capabilities, answer: () => "allow_once", flags: ["--terminal"] });
+  await agent.prompt("run hello");
+  check(agent.permissions.length === 1, `one question, got ${agent.permissions.length}: ${agent.text()}`);
+  check(agent.terminals.join(" ") === "create echo hello wait output release", `one command, got ${agent.terminals}`);
+  check(agent.text().endsWith("It ran."), `the end of the turn, got ${agent.text()}`);
+  const call = JSON.stringify(agent.calls().at(-1));
+  check(call.includes("run by the editor, not jailed, no undo") && call.includes("exit code 0"), `what it was, got ${call}`);
+  await end(agent);
+}
+
 // The daemon dies in the middle of an answer.
 async function killedInStream(home, after) {
   const agent = await begun(home);
@@ -287,7 +345,7 @@ async function executedOnce(home, agent) {
 }
 
 const words = ["one", "three", "nine"];
-const scenes = [["talk", talk], ["edits", edits], ["cancels", cancels], ["buffers", buffers], ["sessions", sessions]];
+const scenes = [["talk", talk], ["edits", edits], ["cancels", cancels], ["buffers", buffers], ["choices", choices], ["conflict", conflict], ["terminals", terminals], ["sessions", sessions]];
 for (const word of words) scenes.push([`stream-${word}`, (home) => killedInStream(home, word)]);
 scenes.push(["question", killedAtQuestion], ["both", killedBoth]);
 

@@ -135,14 +135,15 @@ export class Home {
 }
 
 export class Agent {
-  constructor(home, { answer, buffers, capabilities, env, addr } = {}) {
+  constructor(home, { answer, buffers, capabilities, env, addr, flags } = {}) {
+    this.terminals = [];
     this.updates = [];
     this.permissions = [];
     this.reads = [];
     this.faults = [];
     this.answer = answer ?? (() => "allow");
     const begun = performance.now();
-    const args = ["acp", "--addr", addr ?? `unix:${home.socket}`];
+    const args = ["acp", "--addr", addr ?? `unix:${home.socket}`, ...(flags ?? [])];
     this.child = spawn(home.bridle, args, { env: { ...home.env, ...env }, stdio: ["pipe", "pipe", "pipe"] });
     this.log = "";
     this.child.stderr.setEncoding("utf8");
@@ -186,6 +187,22 @@ export class Agent {
         check(chosen, `an option ${option} among ${JSON.stringify(params.options)}`);
         return { outcome: { outcome: "selected", optionId: chosen.optionId } };
       })
+      .onRequest(methods.client.terminal.create, ({ params }) => {
+        this.terminals.push("create", params.command, ...params.args);
+        return { terminalId: `t${this.terminals.length}` };
+      })
+      .onRequest(methods.client.terminal.waitForExit, () => {
+        this.terminals.push("wait");
+        return { exitCode: 0 };
+      })
+      .onRequest(methods.client.terminal.output, () => {
+        this.terminals.push("output");
+        return { output: "hello\n", truncated: false };
+      })
+      .onRequest(methods.client.terminal.release, () => {
+        this.terminals.push("release");
+        return {};
+      })
       .onRequest(methods.client.fs.readTextFile, ({ params }) => {
         this.reads.push(params);
         const text = buffers?.[params.path];
@@ -209,10 +226,10 @@ export class Agent {
 
   async open(folder) {
     const begun = performance.now();
-    const { sessionId } = await this.request(methods.agent.session.new, { cwd: folder, mcpServers: [] });
+    this.opened = await this.request(methods.agent.session.new, { cwd: folder, mcpServers: [] });
     this.newMs = performance.now() - begun;
-    this.session = sessionId;
-    return sessionId;
+    this.session = this.opened.sessionId;
+    return this.session;
   }
 
   load(session, folder) {

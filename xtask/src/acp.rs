@@ -13,12 +13,14 @@ use crate::console::{ProgramRun, VerbConsole, root};
 
 pub(crate) const HELP: &str = "\
 usage: cargo xtask acp [--schedules N] [--seed S]
+       cargo xtask acp --bench
 
 Has the client libraries of npm and PyPI drive `bridle acp` through whole conversations, has `bridle conform acp`
 look at an agent of the library of PyPI, then kills daemon and agent at random moments. Needs node, npm and python3; installs packages under target/acp.
 
   --schedules N  number of kills at random moments; 12 unless said
-  --seed S       number that the moments come from; printed, so that a failure can be had again";
+  --seed S       number that the moments come from; printed, so that a failure can be had again
+  --bench        instead: times and memory of the release build beside codex-acp of npm, which asks the same model";
 
 /// Folder that describes the test equipment.
 const EQUIPMENT: &str = "peers/acp";
@@ -37,6 +39,7 @@ pub(crate) fn run(arguments: &[String], console: &VerbConsole) -> Result<()> {
         match word {
             "--schedules" => schedules = value()?,
             "--seed" => seed = Some(value()?),
+            "--bench" => return bench(console),
             _ => bail!("unexpected argument `{word}`\n\n{HELP}"),
         }
     }
@@ -49,6 +52,25 @@ pub(crate) fn run(arguments: &[String], console: &VerbConsole) -> Result<()> {
         node("schedules.mjs", &[&[schedules], seed.as_slice()].concat())?,
     ];
     console.say(format!("acp: {}", lines.join("; ")));
+    Ok(())
+}
+
+/// Agent of npm that is measured beside ours.
+const RIVAL: &str = "@zed-industries/codex-acp@0.16.0";
+
+/// Measures our agent and another one, in one run, with one model.
+fn bench(console: &VerbConsole) -> Result<()> {
+    install_packages(console)?;
+    // Where it cannot be had, ours is measured alone.
+    if npm(&["install", "--no-save", RIVAL], console).is_err() {
+        console.say(format!("{RIVAL} cannot be installed"));
+    }
+    let build = ["build", "--release", "--locked", "--package", "bridle"];
+    ProgramRun::cargo(build).run(console)?;
+    let run = ProgramRun::new("node").args([folder().join("bench.mjs")]);
+    let target = std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into());
+    let program = root().join(target).join("release/bridle");
+    console.say(run.args([program, scratch("bench")]).stdout()?);
     Ok(())
 }
 

@@ -9,15 +9,19 @@
 //! - `unsaved_buffers`: what the editor has and the disk has not
 //! - `permission`: questions of the guard
 //! - `hear`: events of the daemon
+//! - `session_choices`: the model of further prompts, the answer to questions
+//! - `editor_terminal`: commands that the editor runs
 //! - `session_list`: `session/list`, `session/close`
 
 mod editor_session;
+pub(crate) mod editor_terminal;
 mod hear;
 mod initialize;
 mod open_session;
 mod permission;
 mod prompt;
 mod prompt_content;
+mod session_choices;
 mod session_list;
 mod unsaved_buffers;
 
@@ -34,8 +38,10 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use self::editor_session::{EditorSession, LinkId};
+use self::editor_terminal::TerminalStep;
 use self::initialize::EditorAbilities;
 use crate::bounded_lines::{InputLine, MAX_LINE_BYTES, read_line};
+use crate::daemon_offers::DaemonOffers;
 use crate::json_rpc::{self, RequestId, RpcError, RpcErrorCode, RpcMessage};
 use crate::protocol::SessionUpdate;
 use crate::session_directory::SessionDirectory;
@@ -53,6 +59,8 @@ pub struct AgentOptions {
     pub targets: Vec<DaemonTarget>,
     /// Starts a daemon and waits until it is ready; without it none is started. The error is a sentence.
     pub launch: Option<Box<dyn Fn() -> Result<(), String> + Send + Sync>>,
+    /// Whether the agent may use the editor's terminals, where the policies allow it.
+    pub takes_terminal: bool,
     /// Lines for the editor's log of this program.
     pub log: Box<dyn Write + Send>,
 }
@@ -113,8 +121,8 @@ enum AgentInput {
     Link(LinkId, LinkEvent),
     /// Result of work on another thread.
     Done(RequestId, Result<Value, RpcError>),
-    /// The daemon's capabilities, for the answer to `initialize`.
-    Greeted(RequestId, Vec<String>),
+    /// The daemon's offers, for the answer to `initialize`.
+    Greeted(RequestId, DaemonOffers),
 }
 
 /// Request of this side that waits for the editor.
@@ -124,6 +132,8 @@ enum EditorRequest {
     Permission { link: LinkId, approval: String },
     /// The text of a buffer.
     ReadFile { link: LinkId, path: String },
+    /// A step of a command that the engine asked for.
+    Terminal { link: LinkId, id: String, step: TerminalStep },
 }
 
 /// State of the agent.
@@ -134,10 +144,12 @@ struct Agent {
     log: Box<dyn Write + Send>,
     output: Box<dyn Write + Send>,
     inputs: SyncSender<AgentInput>,
+    /// Whether the user's flag offers the editor's terminals.
+    takes_terminal: bool,
     /// Abilities of the editor; `None` before `initialize`.
     editor: Option<EditorAbilities>,
-    /// Whether the daemon takes pictures.
-    takes_images: bool,
+    /// Commands and models of the daemon.
+    offers: DaemonOffers,
     sessions: BTreeMap<LinkId, EditorSession>,
     requests: BTreeMap<i64, EditorRequest>,
     /// Name of this program for the daemon, and begin of its ids.
@@ -161,8 +173,9 @@ impl Agent {
             log: options.log,
             output,
             inputs,
+            takes_terminal: options.takes_terminal,
             editor: None,
-            takes_images: false,
+            offers: DaemonOffers::default(),
             sessions: BTreeMap::new(),
             requests: BTreeMap::new(),
             client: format!("acp-{}", random_name()?),
@@ -183,7 +196,7 @@ impl Agent {
                 Ok(AgentInput::End(Err(error))) => return Err(AcpError::Read(error)),
                 Ok(AgentInput::Link(link, event)) => self.take_link_event(link, event),
                 Ok(AgentInput::Done(id, outcome)) => self.respond(&id, outcome),
-                Ok(AgentInput::Greeted(id, abilities)) => self.introduce(&id, &abilities),
+                Ok(AgentInput::Greeted(id, offers)) => self.introduce(&id, offers),
                 Err(RecvTimeoutError::Timeout) => {}
             }
             self.check_deadlines();
@@ -261,6 +274,9 @@ impl Agent {
                 self.permission_answered(link, &approval, outcome);
             }
             EditorRequest::ReadFile { link, path } => self.buffer_read(link, &path, outcome),
+            EditorRequest::Terminal { link, id, step } => {
+                self.terminal_answered(link, &id, step, outcome);
+            }
         }
     }
 
@@ -333,6 +349,7 @@ impl Agent {
         for link in due {
             self.check_opening(link, now);
             self.check_prompt(link, now);
+            self.check_held(link, now);
         }
     }
 

@@ -21,6 +21,8 @@ pub(crate) struct UserPrompt {
     pub(crate) text: String,
     /// Folder of the session.
     pub(crate) folder: String,
+    /// Model that it is for; the daemon chooses without one.
+    pub(crate) model: Option<String>,
     /// Pictures: type, bytes in base64, place.
     pub(crate) images: Vec<PromptImage>,
 }
@@ -40,6 +42,7 @@ pub(crate) fn prompt(id: &str, prompt: &UserPrompt) -> String {
         ("text", Value::str(prompt.text.as_str())),
         ("context", Value::plist([("cwd", Value::str(prompt.folder.as_str()))])),
     ];
+    payload.extend(prompt.model.as_deref().map(|model| ("model", Value::str(model))));
     if !prompt.images.is_empty() {
         payload.push(("attachments", Value::list(prompt.images.iter().map(image))));
     }
@@ -100,6 +103,15 @@ pub(crate) fn shell_response(request: &str, refusal: Option<&str>) -> String {
     write(message.with_payload(Value::plist(pairs)))
 }
 
+/// Writes the result of a request that the engine made of this shell.
+pub(crate) fn shell_result(request: &str, text: &str) -> String {
+    let result = Value::plist([("text", Value::str(text))]);
+    let pairs = [("status", Value::keyword("success")), ("result", result)];
+    write(
+        OacpMessage::new(MessageType::Response).with_id(request).with_payload(Value::plist(pairs)),
+    )
+}
+
 /// Writes that a buffer of the editor holds a text that is not saved.
 pub(crate) fn unsaved_buffer(id: &str, file: &str, text: &str) -> String {
     let mut pairs = vec![
@@ -121,6 +133,23 @@ pub(crate) fn saved_buffer(id: &str, file: &str) -> String {
         ("state", Value::keyword("saved")),
     ]);
     write(OacpMessage::new(MessageType::Event).with_id(id).with_payload(payload))
+}
+
+/// Writes the request for commands and models.
+pub(crate) fn offers(id: &str) -> String {
+    to_system(id, Value::plist([("action", Value::keyword("offers"))]))
+}
+
+/// Writes the request for what a session used so far.
+pub(crate) fn usage(id: &str, session: &str) -> String {
+    let pairs = [("action", Value::keyword("usage")), ("session", Value::str(session))];
+    to_system(id, Value::plist(pairs))
+}
+
+fn to_system(id: &str, payload: Value) -> String {
+    let mut message = OacpMessage::new(MessageType::Request).with_id(id);
+    message.target = Some(RequestTarget::new("system"));
+    write(message.with_payload(payload))
 }
 
 /// Writes the request for the sessions that this principal may see.

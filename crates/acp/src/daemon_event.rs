@@ -3,6 +3,8 @@
 
 use bridle_sexp::{Limits, Reader, Value, limits::DEPTH_CEILING};
 
+use crate::daemon_offers::DaemonOffers;
+
 /// Message of the daemon.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct DaemonEvent {
@@ -39,13 +41,15 @@ pub(crate) enum EventKind {
     Message {
         /// The text.
         text: String,
-        /// Usage of the turn, if it is told.
-        usage: Option<Value>,
         /// Reason for the end of the turn, if it is told.
         stop: Option<String>,
     },
     /// Answer that is an error.
     Error(DaemonError),
+    /// Commands and models that the daemon offers.
+    Offers(DaemonOffers),
+    /// Tokens and money of the session.
+    Usage(Value),
     /// Any other answer.
     Answer,
     /// Question of the guard that this client may answer.
@@ -201,10 +205,13 @@ fn answer(payload: &Value) -> EventKind {
         }),
         _ if is_message => EventKind::Message {
             text: text(payload, "text").unwrap_or_default(),
-            usage: payload.get("usage").cloned(),
             stop: word(payload, "stop"),
         },
-        _ => EventKind::Answer,
+        _ => match word(payload, "action").as_deref() {
+            Some("offers") => EventKind::Offers(DaemonOffers::read(payload)),
+            Some("usage") => EventKind::Usage(payload.clone()),
+            _ => EventKind::Answer,
+        },
     }
 }
 

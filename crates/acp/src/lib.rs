@@ -18,6 +18,7 @@ pub mod agent;
 pub mod bounded_lines;
 mod client_forms;
 mod daemon_event;
+mod daemon_offers;
 pub mod json_rpc;
 pub mod protocol;
 mod render;

@@ -10,7 +10,9 @@ use bridle_sexp::{Value, read_one};
 use bridle_shell::ShellError;
 use bridle_shell::client::{DaemonClient, DaemonReader, DaemonTarget, DaemonWriter};
 use bridle_shell::error::ErrorKind;
-use bridle_wire::oacp::{ClientHello, ShellRole};
+use bridle_wire::oacp::{ClientHello, HelloActuator, ShellRole};
+
+use crate::agent::editor_terminal::{TERMINAL_ACTUATOR, actions};
 
 /// Name of bridle's ACP shell, for requests of the engine.
 const SHELL_NAME: &str = "acp";
@@ -69,6 +71,8 @@ pub(crate) struct LinkOrder {
     pub(crate) cursor: Option<u64>,
     /// Name of this client across connections.
     pub(crate) client: String,
+    /// Whether the editor's terminals are offered.
+    pub(crate) has_terminal: bool,
 }
 
 /// State that the agent's loop shares with the link's thread.
@@ -222,6 +226,7 @@ impl<T: Fn(LinkEvent) -> bool> LinkThread<T> {
             shell: Some(SHELL_NAME.into()),
             receipts: true,
             render_rate: Some(RENDER_RATE),
+            actuators: if self.order.has_terminal { vec![terminal()] } else { Vec::new() },
             ..ClientHello::default()
         }
     }
@@ -248,6 +253,11 @@ impl<T: Fn(LinkEvent) -> bool> LinkThread<T> {
             }
         }
     }
+}
+
+/// The editor's terminals, as the daemon is told of them.
+fn terminal() -> HelloActuator {
+    HelloActuator { name: TERMINAL_ACTUATOR.into(), actions: Some(actions()) }
 }
 
 /// Session and number of its last event in the answer to a hello.

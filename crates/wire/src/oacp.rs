@@ -20,7 +20,7 @@ mod view;
 
 pub use action::OacpAction;
 pub use code::OacpCode;
-pub use hello::{ClientHello, DaemonHello, ShellRole, VERSION};
+pub use hello::{ClientHello, DaemonHello, HelloActuator, ShellRole, VERSION};
 pub use invalid::{InvalidMessage, MessagePath, PathStep};
 pub use message::{
     MessageId, MessageMeta, MessageType, OacpMessage, RequestTarget, UnreadableText, read,

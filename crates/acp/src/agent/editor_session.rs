@@ -9,6 +9,9 @@ use std::time::{Duration, Instant};
 use bridle_sexp::Value;
 use bridle_shell::client::DaemonWriter;
 
+use super::editor_terminal::TerminalRun;
+use super::permission::HeldQuestion;
+use super::session_choices::SessionChoices;
 use crate::daemon_event::GuardQuestion;
 use crate::json_rpc::RequestId;
 use crate::render::answer_text::AnswerText;
@@ -63,12 +66,18 @@ pub(super) struct EditorSession {
     pub(super) verdicts: BTreeMap<String, UserVerdict>,
     /// Requests of the engine that were carried out.
     pub(super) served: VecDeque<String>,
-    /// Files that the daemon holds for modified.
-    pub(super) unsaved: BTreeSet<String>,
+    /// Files that the daemon holds for modified, with the beginning of what the editor has.
+    pub(super) unsaved: BTreeMap<String, String>,
     /// Reports about buffers that go out before the next prompt.
     pub(super) reports: VecDeque<String>,
     /// Whether an interrupt is due on the next connection.
     pub(super) is_interrupt_due: bool,
+    /// Commands that the editor runs, or ran.
+    pub(super) runs: VecDeque<TerminalRun>,
+    /// Choices of the user.
+    pub(super) choices: SessionChoices,
+    /// Questions that wait for the editor's buffers.
+    pub(super) held: Vec<HeldQuestion>,
 }
 
 /// Request that opens a session.
@@ -180,9 +189,12 @@ impl EditorSession {
             questions: BTreeMap::new(),
             verdicts: BTreeMap::new(),
             served: VecDeque::new(),
-            unsaved: BTreeSet::new(),
+            unsaved: BTreeMap::new(),
             reports: VecDeque::new(),
             is_interrupt_due: false,
+            runs: VecDeque::new(),
+            choices: SessionChoices::default(),
+            held: Vec::new(),
         }
     }
 
@@ -194,7 +206,8 @@ impl EditorSession {
             PromptState::Queued(at) => at.filter(|_| self.writer.is_some()),
             PromptState::Sent | PromptState::Admitted => None,
         });
-        opening.into_iter().chain(prompt).min()
+        let held = self.held.iter().map(|it| it.deadline);
+        opening.into_iter().chain(prompt).chain(held).min()
     }
 
     /// Says something to the daemon; without a connection it is lost, and said again where that matters.

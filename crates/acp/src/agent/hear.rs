@@ -63,13 +63,10 @@ impl Agent {
             EventKind::Delta(delta) => self.streamed(link, &delta),
             EventKind::Prompt { .. } if event.is_own && is_front => self.admitted(link),
             EventKind::Prompt { text } => self.prompt_shown(link, event.seq, text, event.is_own),
-            EventKind::Message { text, usage, stop } => {
+            EventKind::Message { text, stop } => {
                 self.recorded(link, &text);
-                let usage = usage.as_ref().and_then(extras::usage);
-                if let (Some(usage), Some(name)) = (usage, self.name_of(link)) {
-                    self.update(&name, &usage);
-                }
                 if is_front {
+                    self.ask_usage(link);
                     self.prompt_ended(link, Ok(extras::stop_reason(stop.as_deref())));
                 }
             }
@@ -109,6 +106,12 @@ impl Agent {
                 );
             }
             EventKind::ShellRequest { request } => self.serve_engine(link, event.id, &request),
+            EventKind::Offers(offers) => self.take_offers(offers),
+            EventKind::Usage(used) => {
+                if let (Some(usage), Some(name)) = (extras::usage(&used), self.name_of(link)) {
+                    self.update(&name, &usage);
+                }
+            }
             EventKind::Plan(entries) => {
                 if let (Some(plan), Some(name)) = (extras::plan(&entries), self.name_of(link)) {
                     self.update(&name, &plan);
@@ -119,6 +122,14 @@ impl Agent {
             | EventKind::Answer
             | EventKind::Answered { .. }
             | EventKind::Unknown => {}
+        }
+    }
+
+    /// Asks what the session used; the editor is told when the answer is there.
+    fn ask_usage(&mut self, link: LinkId) {
+        let id = self.message_id();
+        if let (true, Some(name)) = (self.offers.has_models(), self.name_of(link)) {
+            self.say(link, &client_forms::usage(&id, &name));
         }
     }
 
@@ -259,7 +270,7 @@ impl Agent {
     }
 
     /// Tells of an effect that is new, or that goes on.
-    fn call_begun(&mut self, link: LinkId, call: ToolCallFields) {
+    pub(super) fn call_begun(&mut self, link: LinkId, call: ToolCallFields) {
         let Some(session) = self.sessions.get_mut(&link) else { return };
         let Some(name) = session.name.clone() else { return };
         let update = match session.shows_call(&call.tool_call_id) {
@@ -290,6 +301,10 @@ impl Agent {
     /// Carries out what the engine asks of this shell: showing text. Each request is carried out once.
     fn serve_engine(&mut self, link: LinkId, id: Option<String>, request: &bridle_sexp::Value) {
         let Some(id) = id else { return };
+        let is_old = self.sessions.get(&link).is_some_and(|it| it.opening.is_some());
+        if self.run_in_terminal(link, &id, request, is_old) {
+            return;
+        }
         let Some(session) = self.sessions.get_mut(&link) else { return };
         let is_text = matches!(word(request, "action").as_deref(), Some("message" | "notify"));
         let shown = text(request, "text").filter(|_| is_text);

@@ -3,6 +3,8 @@
 use serde_json::{Value, json};
 
 use super::{Agent, AgentInput, params, result};
+use crate::client_forms;
+use crate::daemon_offers::DaemonOffers;
 use crate::json_rpc::{RequestId, RpcError};
 use crate::protocol::{AuthenticateParams, InitializeParams, PROTOCOL_VERSION};
 
@@ -12,11 +14,11 @@ use bridle_shell::client::DaemonClient;
 /// Method of authentication that needs nothing: the daemon knows who connects.
 const LOCAL_METHOD: &str = "local";
 
+/// Id of the request for the daemon's offers.
+const OFFERS_ID: &str = "offers";
+
 /// Method of authentication in a terminal.
 const TERMINAL_METHOD: &str = "setup";
-
-/// Capability of a daemon that takes pictures in a prompt.
-const IMAGE_CAPABILITY: &str = "attachments";
 
 /// Abilities that an editor names in `initialize`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -25,6 +27,8 @@ pub(super) struct EditorAbilities {
     pub(super) reads_files: bool,
     /// Shows notices.
     pub(super) shows_notices: bool,
+    /// Runs programs in terminals.
+    pub(super) runs_programs: bool,
     /// Runs the agent in a terminal for authentication.
     pub(super) has_terminal: bool,
 }
@@ -40,6 +44,7 @@ impl Agent {
         self.editor = Some(EditorAbilities {
             reads_files: can.fs.unwrap_or_default().read_text_file,
             shows_notices: can.session.unwrap_or_default().notices.is_some_and(|it| !it.is_null()),
+            runs_programs: can.terminal,
             has_terminal: can.auth.unwrap_or_default().terminal,
         });
         // What the daemon takes is its own to say. One that does not run is started meanwhile.
@@ -50,9 +55,9 @@ impl Agent {
             if client.is_err() && launcher.launch().is_ok() {
                 client = DaemonClient::connect_any(&targets);
             }
-            let abilities = client.map(|client| capabilities(client.hello())).unwrap_or_default();
+            let offers = client.ok().and_then(|mut client| offers(&mut client));
             // Nobody listens when the editor has left.
-            let _ = inputs.send(AgentInput::Greeted(id, abilities));
+            let _ = inputs.send(AgentInput::Greeted(id, offers.unwrap_or_default()));
         };
         std::thread::Builder::new()
             .name("daemon-hello".to_owned())
@@ -62,8 +67,8 @@ impl Agent {
     }
 
     /// Answers `initialize`, now that the daemon has said what it can do, or could not be reached.
-    pub(super) fn introduce(&mut self, id: &RequestId, abilities: &[String]) {
-        self.takes_images = abilities.iter().any(|it| it == IMAGE_CAPABILITY);
+    pub(super) fn introduce(&mut self, id: &RequestId, offers: DaemonOffers) {
+        self.offers = offers;
         let mut methods = vec![json!({
             "id": LOCAL_METHOD,
             "name": "This computer's bridle",
@@ -83,7 +88,7 @@ impl Agent {
             "agentCapabilities": {
                 "loadSession": true,
                 "promptCapabilities": {
-                    "image": self.takes_images, "audio": false, "embeddedContext": true,
+                    "image": self.offers.take_images(), "audio": false, "embeddedContext": true,
                 },
                 "mcpCapabilities": {"http": false, "sse": false},
                 "sessionCapabilities": {"list": {}, "resume": {}, "close": {}},
@@ -110,10 +115,9 @@ impl Agent {
     }
 }
 
-/// The capabilities in a daemon's hello.
-fn capabilities(hello: &str) -> Vec<String> {
-    let Ok(tree) = read_one(hello) else { return Vec::new() };
-    let listed = tree.root().get("payload").and_then(|payload| payload.get("capabilities"));
-    let words = listed.into_iter().flat_map(|listed| listed.children());
-    words.filter_map(|word| Some(word.keyword()?.to_ascii_lowercase())).collect()
+/// Asks a daemon for its offers; `None` from one that has none.
+fn offers(client: &mut DaemonClient) -> Option<DaemonOffers> {
+    let answer = client.request(&client_forms::offers(OFFERS_ID)).ok()?;
+    let payload = read_one(&answer).ok()?.root().get("payload")?.to_value();
+    Some(DaemonOffers::read(&payload))
 }

@@ -7,10 +7,10 @@ use std::time::Instant;
 use serde_json::{Value, json};
 
 use super::editor_session::{EditorSession, LinkId, OPENING_TIMEOUT, Opening, OpeningKind};
-use super::{Agent, AgentInput, params};
+use super::{Agent, AgentInput, params, session_choices};
 use crate::client_forms;
 use crate::json_rpc::{RequestId, RpcError, RpcErrorCode};
-use crate::protocol::{ConfigOptionParams, ContentBlock, ModeParams, SessionParams, SessionUpdate};
+use crate::protocol::{ContentBlock, SessionParams, SessionUpdate};
 use crate::render::extras;
 use crate::session_link::{self, LinkEvent, LinkOrder, LinkState};
 
@@ -109,6 +109,7 @@ impl Agent {
                 OpeningKind::Resume => None,
             },
             client: self.client.clone(),
+            has_terminal: self.offers_terminal(),
         };
         let inputs = self.inputs.clone();
         let tell = move |event| inputs.send(AgentInput::Link(link, event)).is_ok();
@@ -144,9 +145,10 @@ impl Agent {
     }
 
     fn attached(&mut self, link: LinkId, writer: DaemonWriter, name: String, head: u64) {
-        let note = self.message_id();
+        let (note, offers) = (self.message_id(), self.message_id());
         let Some(session) = self.sessions.get_mut(&link) else { return };
         session.writer = Some(writer);
+        session.say(&client_forms::offers(&offers));
         let Some(opening) = &mut session.opening else {
             let line = format!("attached to session {name} again");
             self.say_to_log(&line);
@@ -181,12 +183,15 @@ impl Agent {
             session.answer.doubt();
             session.thought.doubt();
         }
-        let answer = match opening.kind {
-            OpeningKind::New => json!({"sessionId": name}),
-            OpeningKind::Load | OpeningKind::Resume => json!({}),
-        };
+        let mut answer = json!({
+            "modes": session_choices::modes(&session.choices),
+            "configOptions": session_choices::config_options(&session.choices, &self.offers),
+        });
+        if opening.kind == OpeningKind::New {
+            answer["sessionId"] = json!(name);
+        }
         self.respond(&opening.request, Ok(answer));
-        self.update(&name, &extras::commands());
+        self.tell_commands(link);
         if !opening.mcp_servers.is_empty() {
             self.tell_about_mcp(link, &name, &opening.mcp_servers);
         }
@@ -264,16 +269,11 @@ impl Agent {
         }
     }
 
-    pub(super) fn set_mode(&mut self, given: Value) -> Result<Option<Value>, RpcError> {
-        let given: ModeParams = params(given)?;
-        self.open_link(&given.session_id)?;
-        Err(RpcError::params("this daemon offers no modes"))
-    }
-
-    pub(super) fn set_config_option(&mut self, given: Value) -> Result<Option<Value>, RpcError> {
-        let given: ConfigOptionParams = params(given)?;
-        self.open_link(&given.session_id)?;
-        Err(RpcError::params("this daemon offers no options"))
+    /// Tells which commands a prompt may begin with.
+    pub(super) fn tell_commands(&mut self, link: LinkId) {
+        let Some(name) = self.sessions.get(&link).and_then(|it| it.name.clone()) else { return };
+        let commands = extras::commands(&self.offers);
+        self.update(&name, &commands);
     }
 
     pub(super) fn say(&mut self, link: LinkId, form: &str) {

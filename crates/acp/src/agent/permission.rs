@@ -1,9 +1,14 @@
 //! Questions of the guard at the editor. A question outlives everything: it is asked once as long as the editor
 //! shows it, said again to a daemon that comes back, and asked anew of an editor that loads the session.
 
+use std::collections::BTreeSet;
+use std::time::Instant;
+
 use serde_json::{Value, json};
 
 use super::editor_session::{LinkId, OpenQuestion, UserVerdict};
+use super::session_choices::QuestionMode;
+use super::unsaved_buffers::READ_TIMEOUT;
 use super::{Agent, EditorRequest};
 use crate::client_forms;
 use crate::daemon_event::{DaemonError, GuardQuestion};
@@ -20,6 +25,16 @@ fn grant_name(approval: &str) -> String {
     format!("{approval}{GRANT_SUFFIX}")
 }
 
+/// Question that is shown when the editor has said what is in its buffers.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct HeldQuestion {
+    pub(super) question: GuardQuestion,
+    /// Requests without an answer.
+    pub(super) waiting: BTreeSet<i64>,
+    /// Moment after which it is shown without them.
+    pub(super) deadline: Instant,
+}
+
 impl Agent {
     /// Asks the editor, unless it is asked already or the user has answered.
     pub(super) fn ask_permission(&mut self, link: LinkId, question: GuardQuestion) {
@@ -33,12 +48,61 @@ impl Agent {
         }
         let is_open =
             session.questions.get(&question.approval).is_some_and(|it| it.request.is_some());
-        let options = tool_call::options(&question);
-        if is_open || options.is_empty() || session.questions.len() >= MAX_OPEN_QUESTIONS {
+        let is_held = session.held.iter().any(|it| it.question.approval == question.approval);
+        if is_open || is_held || tool_call::options(&question).is_empty() {
             return;
         }
+        if session.choices.mode == QuestionMode::Refuse {
+            return self.refuse(link, &question);
+        }
+        let waiting = self.read_touched(link, &tool_call::touched(&question));
+        if waiting.is_empty() {
+            return self.show_question(link, question);
+        }
+        let deadline = Instant::now() + READ_TIMEOUT;
+        if let Some(session) = self.sessions.get_mut(&link) {
+            session.held.push(HeldQuestion { question, waiting, deadline });
+        }
+    }
+
+    /// Says no for the user, who chose that nothing needs a yes.
+    fn refuse(&mut self, link: LinkId, question: &GuardQuestion) {
+        let call = tool_call::pending(question);
+        let form = client_forms::verdict(&question.approval, "deny", question.hash.as_deref());
+        let Some(session) = self.sessions.get_mut(&link) else { return };
         let name = session.name.clone().unwrap_or_default();
-        let call = tool_call::pending(&question);
+        let is_shown = session.shows_call(&question.approval);
+        session.say(&form);
+        session.verdicts.insert(question.approval.clone(), UserVerdict { form, granted: None });
+        if !is_shown {
+            self.update(&name, &SessionUpdate::ToolCall(call));
+        }
+    }
+
+    /// Shows the questions that have waited long enough for the editor's buffers.
+    pub(super) fn check_held(&mut self, link: LinkId, now: Instant) {
+        let Some(session) = self.sessions.get_mut(&link) else { return };
+        let is_due = |it: &mut HeldQuestion| it.waiting.is_empty() || it.deadline <= now;
+        let due: Vec<HeldQuestion> = session.held.extract_if(.., is_due).collect();
+        for held in due {
+            held.waiting.iter().for_each(|request| self.withdraw(*request));
+            self.show_question(link, held.question);
+        }
+    }
+
+    fn show_question(&mut self, link: LinkId, question: GuardQuestion) {
+        let Some(session) = self.sessions.get_mut(&link) else { return };
+        if session.questions.len() >= MAX_OPEN_QUESTIONS {
+            return;
+        }
+        let options = tool_call::options(&question);
+        let name = session.name.clone().unwrap_or_default();
+        let mut call = tool_call::pending(&question);
+        let touched = tool_call::touched(&question);
+        let unsaved = touched.iter().filter_map(|path| Some((path, session.unsaved.get(path)?)));
+        let conflicts: Vec<_> =
+            unsaved.flat_map(|(path, text)| tool_call::conflict(path, text)).collect();
+        call.content.get_or_insert_default().splice(0..0, conflicts);
         if !session.shows_call(&question.approval) {
             self.update(&name, &SessionUpdate::ToolCall(call.clone()));
         }
@@ -123,6 +187,7 @@ impl Agent {
     pub(super) fn end_question(&mut self, link: LinkId, approval: &str) {
         let Some(session) = self.sessions.get_mut(&link) else { return };
         session.verdicts.remove(approval);
+        session.held.retain(|it| it.question.approval != approval);
         if let Some(opening) = &mut session.opening {
             opening.questions.retain(|it| it.approval != approval);
         }

@@ -22,16 +22,16 @@ impl Agent {
     ) -> Result<Option<Value>, RpcError> {
         let given: PromptParams = params(given)?;
         let link = self.open_link(&given.session_id)?;
-        let composed = prompt_content::compose(given.prompt, self.takes_images)?;
+        let composed = prompt_content::compose(given.prompt, self.offers.take_images())?;
         let Some(session) = self.sessions.get(&link) else { return Ok(None) };
         if session.prompts.len() >= MAX_PENDING_PROMPTS {
             let what = format!("{MAX_PENDING_PROMPTS} prompts wait in this session");
             return Err(RpcError::new(RpcErrorCode::InvalidRequest, what));
         }
-        let folder = session.folder.clone();
+        let (folder, model) = (session.folder.clone(), session.choices.model.clone());
         let state = self.read_buffers(link, composed.files);
         let message = self.message_id();
-        let prompt = UserPrompt { text: composed.text, folder, images: composed.images };
+        let prompt = UserPrompt { text: composed.text, folder, model, images: composed.images };
         let pending = PendingPrompt {
             request: id.clone(),
             form: client_forms::prompt(&message, &prompt),
@@ -135,6 +135,7 @@ impl Agent {
         for request in dropped {
             self.respond_cancelled(&request);
         }
+        self.kill_terminals(link);
         self.go_on(link);
     }
 

@@ -14,10 +14,16 @@ use crate::client_forms;
 use crate::protocol::ReadFileAnswer;
 
 /// Longest wait for the editor's texts; the prompt goes out without them then.
-const READ_TIMEOUT: Duration = Duration::from_secs(2);
+pub(super) const READ_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Reports that wait for a connection: more files than a prompt names.
 const MAX_REPORTS: usize = 64;
+
+/// Files of a question that the editor is asked for; further ones are left to the daemon.
+const MAX_TOUCHED: usize = 8;
+
+/// Letters of an unsaved text that are kept, to show it beside a question.
+const MAX_SHOWN_UNSAVED: usize = 64 << 10;
 
 /// Largest file that is compared, in bytes.
 const MAX_COMPARED_BYTES: u64 = 16 << 20;
@@ -30,9 +36,19 @@ impl Agent {
         files: Vec<(String, Option<String>)>,
     ) -> PromptState {
         let reads = self.editor.is_some_and(|it| it.reads_files);
-        let session = self.sessions.get(&link).and_then(|it| it.name.clone()).unwrap_or_default();
+        let Some(known) = self.sessions.get(&link) else { return PromptState::Queued(None) };
+        let session = known.name.clone().unwrap_or_default();
+        // What was not saved may be by now, and nobody else tells the daemon.
+        let is_named = |path: &String| files.iter().any(|(named, _)| named == path);
+        let again: Vec<String> = known
+            .unsaved
+            .keys()
+            .filter(|path| !is_named(path))
+            .take(MAX_TOUCHED)
+            .cloned()
+            .collect();
         let mut waiting = BTreeSet::new();
-        for (path, text) in files {
+        for (path, text) in files.into_iter().chain(again.into_iter().map(|path| (path, None))) {
             match text {
                 Some(text) => self.compare(link, &path, &text),
                 None if reads => {
@@ -51,6 +67,20 @@ impl Agent {
         }
     }
 
+    /// Asks for the files that a question is about; returns the requests.
+    pub(super) fn read_touched(&mut self, link: LinkId, paths: &[String]) -> BTreeSet<i64> {
+        if !self.editor.is_some_and(|it| it.reads_files) {
+            return BTreeSet::new();
+        }
+        let session = self.sessions.get(&link).and_then(|it| it.name.clone()).unwrap_or_default();
+        let ask = |path: &String| {
+            let params = json!({"sessionId": session, "path": path});
+            let request = EditorRequest::ReadFile { link, path: path.clone() };
+            self.ask_editor("fs/read_text_file", &params, request)
+        };
+        paths.iter().take(MAX_TOUCHED).map(ask).collect()
+    }
+
     /// Takes the editor's text of a file. One that it cannot read is left to the disk.
     pub(super) fn buffer_read(&mut self, link: LinkId, path: &str, outcome: Result<Value, String>) {
         let text = outcome.ok().and_then(|it| serde_json::from_value::<ReadFileAnswer>(it).ok());
@@ -67,7 +97,11 @@ impl Agent {
                 }
             }
         }
+        for held in &mut session.held {
+            held.waiting.retain(is_open);
+        }
         self.go_on(link);
+        self.check_held(link, Instant::now());
     }
 
     /// Tells the daemon whether a buffer differs from its file.
@@ -77,10 +111,13 @@ impl Agent {
         let Some(session) = self.sessions.get_mut(&link) else { return };
         let form = match is_modified {
             true => {
-                session.unsaved.insert(path.to_owned());
+                let kept: String = text.chars().take(MAX_SHOWN_UNSAVED).collect();
+                session.unsaved.insert(path.to_owned(), kept);
                 client_forms::unsaved_buffer(&id, path, text)
             }
-            false if session.unsaved.remove(path) => client_forms::saved_buffer(&id, path),
+            false if session.unsaved.remove(path).is_some() => {
+                client_forms::saved_buffer(&id, path)
+            }
             false => return,
         };
         if session.reports.len() < MAX_REPORTS {

@@ -24,6 +24,8 @@ pub struct InitializeParams {
 pub struct ClientCapabilities {
     /// Files.
     pub fs: Option<FileCapabilities>,
+    /// Whether all of `terminal/*` is there.
+    pub terminal: bool,
     /// Sessions.
     pub session: Option<ClientSessionCapabilities>,
     /// Authentication.

@@ -44,6 +44,16 @@ pub enum SessionUpdate {
         /// All of them.
         available_commands: Vec<AvailableCommand>,
     },
+    /// Mode that holds now.
+    CurrentModeUpdate {
+        /// The mode.
+        current_mode_id: &'static str,
+    },
+    /// Options and their values.
+    ConfigOptionUpdate {
+        /// All of them.
+        config_options: Value,
+    },
     /// Tokens and money.
     UsageUpdate {
         /// Tokens in the context.

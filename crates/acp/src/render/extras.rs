@@ -3,6 +3,7 @@
 use bridle_sexp::Value;
 
 use crate::daemon_event::{text, word};
+use crate::daemon_offers::DaemonOffers;
 use crate::protocol::updates::{AvailableCommand, UsageCost};
 use crate::protocol::{PlanEntry, SessionUpdate, StopReason};
 
@@ -17,13 +18,15 @@ const COMMANDS: [(&str, &str); 4] = [
     ("why", "What was decided last in this session, and why"),
 ];
 
-pub(crate) fn commands() -> SessionUpdate {
+/// Returns the daemon's commands and those of skills.
+pub(crate) fn commands(offers: &DaemonOffers) -> SessionUpdate {
     let command = |(name, description): (&str, &str)| AvailableCommand {
         name: name.to_owned(),
-        description: description.to_owned(),
+        description: bridle_shell::screen::neutral_line(description).into_owned(),
     };
+    let skills = offers.commands.iter().map(|(name, about)| (name.as_str(), about.as_str()));
     SessionUpdate::AvailableCommandsUpdate {
-        available_commands: COMMANDS.into_iter().map(command).collect(),
+        available_commands: COMMANDS.into_iter().chain(skills).map(command).collect(),
     }
 }
 
@@ -45,15 +48,20 @@ pub(crate) fn plan(entries: &Value) -> Option<SessionUpdate> {
     Some(SessionUpdate::Plan { entries: entries.elements()?.iter().filter_map(entry).collect() })
 }
 
-/// Returns the usage of a turn; `None` unless both the tokens and the size of the context are told.
+/// Returns the usage of a session; `None` unless both the tokens and the size of the context are told. A cost that
+/// is known in part alone is not told: an editor cannot say "at least".
 pub(crate) fn usage(usage: &Value) -> Option<SessionUpdate> {
     let count = |key: &str| {
         usage.get(key).and_then(Value::as_i64).and_then(|count| u64::try_from(count).ok())
     };
     let cost = usage.get("cost-microdollars").and_then(Value::as_f64);
+    let cost = cost.filter(|_| count("unpriced").unwrap_or_default() == 0);
     let cost = cost.map(|cost| UsageCost { amount: cost / MICRODOLLARS, currency: "USD" });
-    let used = count("input")?.saturating_add(count("output").unwrap_or(0));
-    Some(SessionUpdate::UsageUpdate { used, size: count("context-length")?, cost })
+    Some(SessionUpdate::UsageUpdate {
+        used: count("context")?,
+        size: count("context-length")?,
+        cost,
+    })
 }
 
 /// Returns the reason for the end of a turn that was answered.
@@ -72,7 +80,7 @@ mod tests {
     use bridle_sexp::read_one;
     use serde_json::json;
 
-    use super::{plan, usage};
+    use super::{SessionUpdate, plan, usage};
 
     #[test]
     fn plans_and_usage_are_told_as_the_daemon_tells_them() {
@@ -85,11 +93,15 @@ mod tests {
         ]});
         assert_eq!(serde_json::to_value(told).unwrap(), expected);
         assert_eq!(plan(&value("7")), None);
-        let told =
-            usage(&value("(:input 10 :output 2 :context-length 100 :cost-microdollars 1500000)"));
+        let told = usage(&value(
+            "(:context 12 :context-length 100 :cost-microdollars 1500000 :unpriced 0)",
+        ));
         let expected = json!({"sessionUpdate": "usage_update", "used": 12, "size": 100,
             "cost": {"amount": 1.5, "currency": "USD"}});
         assert_eq!(serde_json::to_value(told).unwrap(), expected);
-        assert_eq!(usage(&value("(:input 10)")), None);
+        assert_eq!(usage(&value("(:context 10)")), None);
+        let told =
+            usage(&value("(:context 12 :context-length 100 :cost-microdollars 7 :unpriced 1)"));
+        assert!(matches!(told, Some(SessionUpdate::UsageUpdate { cost: None, .. })), "{told:?}");
     }
 }

@@ -152,6 +152,27 @@ fn files(value: &Value) -> Vec<String> {
     listed
 }
 
+/// Absolute paths of the files that a question would change.
+pub(crate) fn touched(question: &GuardQuestion) -> Vec<String> {
+    let prepared = question.wanted.get(PREPARED);
+    let listed = prepared.map(files).unwrap_or_default();
+    listed.into_iter().filter(|path| path.starts_with('/')).collect()
+}
+
+/// Content of a question about a file whose buffer is not saved: what it means, and what is not on disk.
+pub(crate) fn conflict(path: &str, unsaved: &str) -> Vec<ToolCallContent> {
+    let path = neutral_line(path).into_owned();
+    let what = format!(
+        "Conflict: `{path}` has changes in this editor that are not saved. bridle writes nothing under them: save or \
+         discard them first, or say no."
+    );
+    let on_disk = std::fs::read_to_string(&path).unwrap_or_default();
+    vec![
+        ToolCallContent::text(what),
+        ToolCallContent::Diff { path, old_text: Some(cut(&on_disk)), new_text: cut(unsaved) },
+    ]
+}
+
 /// Arguments without what the daemon added.
 fn arguments(request: &Value) -> Value {
     let is_said =

@@ -12,6 +12,9 @@ pub(crate) struct AcpArgs {
     /// Do not start a daemon; wait for one
     #[arg(long)]
     pub(crate) no_start: bool,
+    /// Offer the editor's terminals to the agent: not jailed, no undo, and each use is judged by your policies
+    #[arg(long)]
+    pub(crate) terminal: bool,
     #[command(flatten)]
     pub(crate) peer: PeerArgs,
 }

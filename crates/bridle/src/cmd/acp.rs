@@ -27,6 +27,7 @@ pub(crate) fn run(args: AcpArgs) -> Result<BridleExit, CommandFailure> {
         launch: launch.map(|launch| {
             Box::new(move || launch.start()) as Box<dyn Fn() -> Result<(), String> + Send + Sync>
         }),
+        takes_terminal: args.terminal,
         log: Box::new(io::stderr()),
     };
     bridle_acp::run(options, BufReader::new(io::stdin()), io::stdout()).map_err(|error| {

@@ -57,12 +57,7 @@ fn bridle_is_an_agent_that_passes_every_case() {
         .filter(none)
         .filter_map(|line| line.split_whitespace().nth(1))
         .collect();
-    assert_eq!(
-        closed,
-        ["I-12", "S-09", "S-10", "L-14", "P-11", "P-12", "M-01", "M-03"],
-        "{}",
-        done.stdout
-    );
+    assert_eq!(closed, ["I-12", "L-14", "P-11", "P-12"], "{}", done.stdout);
 }
 
 #[test]
