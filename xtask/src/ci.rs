@@ -10,8 +10,8 @@ use anyhow::{Context, Result, bail};
 
 use crate::console::{ProgramRun, VerbConsole, root};
 use crate::{
-    acp, chaos, clients, emacs, jail, layers, memory, models, peers, schemathesis, setup, siege,
-    tidy, tour, vectors,
+    acp, chaos, chat, clients, emacs, jail, layers, memory, models, peers, schemathesis, setup,
+    siege, tidy, tour, vectors,
 };
 
 pub(crate) const HELP: &str = "\
@@ -20,7 +20,7 @@ usage: cargo xtask ci [STEP...]
 Runs all steps, or the named ones, and stops at the first that fails. A missing peer is a failure,
 never a skip. Logs are in target/ci. Steps:
 
-  setup fmt layers tidy deny clippy build test doc tour vectors peers clients emacs models acp chaos approvals jail memory schemathesis siege apart";
+  setup fmt layers tidy deny clippy build test doc tour vectors peers clients emacs models acp chat chaos approvals jail memory schemathesis siege apart";
 
 /// Lines of a failed step's log to show: a few screens, the rest is in the file.
 const SHOWN_LINES: usize = 120;
@@ -93,6 +93,7 @@ fn steps() -> Vec<CiStep> {
         verb("emacs", emacs::run, &[]),
         verb("models", models::run, &[]),
         verb("acp", acp::run, &[]),
+        verb("chat", chat::run, &[]),
         verb("chaos", chaos::run, &["--schedules", "60"]),
         verb("approvals", chaos::approvals::run, &["--rounds", "60"]),
         verb("jail", jail::run, &["--any-layer", "--every", "12", "--points", "6", "--runs", "20"]),

@@ -4,6 +4,7 @@
 mod acp;
 mod bench;
 mod chaos;
+mod chat;
 mod ci;
 mod clients;
 mod console;
@@ -122,6 +123,12 @@ const VERBS: &[TaskVerb] = &[
         summary: "official client libraries drive the agent for editors; kills at random moments",
         help: acp::HELP,
         run: acp::run,
+    },
+    TaskVerb {
+        name: "chat",
+        summary: "the terminal chat in tmux, with kills at random moments; its speed; its recording",
+        help: chat::HELP,
+        run: chat::run,
     },
     TaskVerb {
         name: "emacs",

@@ -29,10 +29,10 @@ fn main() -> ExitCode {
     if std::env::args_os().nth(1).is_some_and(|verb| verb == bridle_model_host::PRICES_VERB) {
         return cmd::prices();
     }
-    let matches = args::groups::command().get_matches();
-    let cli = match args::Cli::from_arg_matches(&matches) {
+    let read = args::groups::command().try_get_matches();
+    let cli = match read.and_then(|matches| args::Cli::from_arg_matches(&matches)) {
         Ok(cli) => cli,
-        Err(error) => error.exit(),
+        Err(error) => return refused(&error),
     };
     match cmd::run(cli.command) {
         Ok(exit) => exit.into(),
@@ -45,4 +45,16 @@ fn main() -> ExitCode {
             failure.exit().into()
         }
     }
+}
+
+/// Tells what is wrong with a command line, or its help. What was typed is repeated there, so it is made visible.
+fn refused(error: &clap::Error) -> ExitCode {
+    let text = error.render().to_string();
+    let neutral = neutral_block(&text);
+    if neutral == text {
+        error.exit();
+    }
+    // When stderr is gone too, the exit code is all that is left to say.
+    let _ = std::io::stderr().lock().write_all(neutral.as_bytes());
+    ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(1))
 }

@@ -3,8 +3,12 @@
 //!
 //! - `news`: messages of the daemon, the connection
 //! - `keys`: keys and pastes, commands of this program
+//! - `attach`: pictures and the model of a prompt
+//! - `history`: earlier prompts
 //! - `view`: the live area, the pager
 
+mod attach;
+mod history;
 mod keys;
 mod news;
 mod view;
@@ -13,9 +17,10 @@ pub use view::age_words;
 
 use std::collections::VecDeque;
 
-use crate::complete::CompletionMenu;
+use crate::complete::{CompletionMenu, HeadingPlace};
 use crate::event::{ChatEffect, ChatEvent, GrantOffer, SessionEntry};
 use crate::heard::HeardNumbers;
+use crate::image::PromptImage;
 use crate::input_line::InputLine;
 use crate::message::{ApprovalQuestion, EventBody, EventHead};
 use crate::painter::TerminalSize;
@@ -53,6 +58,13 @@ struct PendingPrompt {
     seq: Option<u64>,
     /// Moment to send it again, when it was refused for now.
     again: Option<u64>,
+}
+
+/// Prompt that waits for the end of a turn.
+#[derive(Debug)]
+struct QueuedPrompt {
+    text: String,
+    images: Vec<PromptImage>,
 }
 
 /// Question that is open, and the moment since when it is shown.
@@ -100,6 +112,33 @@ struct SessionPicker {
     chosen: usize,
 }
 
+/// Search in the history, as Ctrl-R does.
+#[derive(Debug)]
+struct HistorySearch {
+    wanted: String,
+    /// Entry that is shown; `None` when nothing fits.
+    at: Option<usize>,
+}
+
+/// Model that may be named.
+#[derive(Debug)]
+struct ModelOffer {
+    name: String,
+    takes_images: bool,
+}
+
+/// Tokens and money of the session, as the daemon tells them.
+#[derive(Debug, Default)]
+struct SessionSpending {
+    model: Option<String>,
+    /// Cost in millionths of a dollar.
+    cost: i64,
+    /// Thoughts whose price nobody knows.
+    unpriced: i64,
+    /// Part of the model's context that is full, in percent.
+    context: Option<i64>,
+}
+
 /// The state of everything that is shown.
 #[derive(Debug)]
 pub struct Conversation {
@@ -113,21 +152,27 @@ pub struct Conversation {
     doing: String,
     /// Since when the engine does that.
     since: u64,
-    model: Option<String>,
-    cost: Option<i64>,
+    spending: SessionSpending,
+    models: Vec<ModelOffer>,
+    /// Model that further prompts name.
+    chosen_model: Option<String>,
     input: InputLine,
+    images: Vec<PromptImage>,
+    search: Option<HistorySearch>,
     menu: Option<CompletionMenu>,
     history_at: Option<usize>,
     draft: String,
     sent: u64,
     pending: Vec<PendingPrompt>,
-    queue: VecDeque<String>,
+    queue: VecDeque<QueuedPrompt>,
     tail: StreamTail,
     /// Streamed text whose connection was lost.
     lost_tail: StreamTail,
     reasoning: usize,
     questions: Vec<OpenQuestion>,
     last_key: u64,
+    /// Lasting grant that came when something else was being done.
+    offered: Option<GrantOffer>,
     last_answer: String,
     pager: Option<PagerView>,
     picker: Option<SessionPicker>,
@@ -136,6 +181,9 @@ pub struct Conversation {
     log: VecDeque<String>,
     files: Vec<String>,
     files_asked: bool,
+    headings: Vec<HeadingPlace>,
+    /// Word that they were asked for.
+    headings_asked: String,
     skills: Vec<(String, String)>,
     titled: bool,
     effects: Vec<ChatEffect>,
@@ -154,9 +202,12 @@ impl Conversation {
             backlog: None,
             doing: String::new(),
             since: 0,
-            model: None,
-            cost: None,
+            spending: SessionSpending::default(),
+            models: Vec::new(),
+            chosen_model: None,
             input: InputLine::default(),
+            images: Vec::new(),
+            search: None,
             menu: None,
             history_at: None,
             draft: String::new(),
@@ -168,6 +219,7 @@ impl Conversation {
             reasoning: 0,
             questions: Vec::new(),
             last_key: 0,
+            offered: None,
             last_answer: String::new(),
             pager: None,
             picker: None,
@@ -176,6 +228,8 @@ impl Conversation {
             log: VecDeque::new(),
             files: Vec::new(),
             files_asked: false,
+            headings: Vec::new(),
+            headings_asked: String::new(),
             skills: Vec::new(),
             titled: false,
             effects: Vec::new(),
@@ -202,6 +256,9 @@ impl Conversation {
                 self.complete();
             }
             ChatEvent::Sessions(entries) => self.pick_from(entries),
+            ChatEvent::Image(found) => self.take_image(found),
+            ChatEvent::Page(Ok((title, lines))) => self.open_pager(title, &lines, None),
+            ChatEvent::Page(Err(reason)) => self.note(&reason),
             ChatEvent::Grant(preview) => self.show_grant(preview),
             ChatEvent::Granted(result) => self.granted(result),
             ChatEvent::Tick => self.tick(),

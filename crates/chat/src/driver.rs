@@ -13,6 +13,7 @@ use crate::conversation::{ChatOptions, Conversation};
 use crate::error::ChatError;
 use crate::event::{ChatEffect, ChatEvent};
 use crate::files;
+use crate::image;
 use crate::link::{self, LinkCommand, LinkNews, LinkOrder, LinkRoute};
 use crate::notebook::{ChatNotebook, FolderSession};
 use crate::painter::TerminalPainter;
@@ -313,6 +314,15 @@ impl ChatDriver {
                 self.left = self.connection;
                 let name = name.unwrap_or_else(|| (self.new_name)(&self.folder));
                 self.command(LinkCommand::Switch(name));
+            }
+            ChatEffect::ReadImage { path } => {
+                self.find(move |_| ChatEvent::Image(image::read_file(&path)))?;
+            }
+            ChatEffect::ReadClipboard => {
+                self.find(|_| ChatEvent::Image(image::read_clipboard()))?;
+            }
+            ChatEffect::Replay(session, columns) => {
+                self.find(move |route| ChatEvent::Page(queries::replay(route, &session, columns)))?;
             }
             ChatEffect::PreviewGrant(approval) => {
                 self.find(move |route| ChatEvent::Grant(queries::preview_grant(route, &approval)))?;

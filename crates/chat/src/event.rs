@@ -1,5 +1,8 @@
 //! What goes into a conversation and what comes out of it. Everything between is pure.
 
+use std::path::PathBuf;
+
+use crate::image::PromptImage;
 use crate::style::StyledLine;
 
 /// Key as the conversation knows it.
@@ -77,6 +80,10 @@ pub enum ChatEvent {
     Files(Vec<String>),
     /// Sessions to pick from.
     Sessions(Vec<SessionEntry>),
+    /// A picture for the prompt, or why there is none.
+    Image(Result<PromptImage, String>),
+    /// Lines for the other screen, with their title, or why there are none.
+    Page(Result<(String, Vec<StyledLine>), String>),
     /// Preview of a lasting grant, or why there is none.
     Grant(Result<GrantOffer, String>),
     /// A lasting grant was written, or why not.
@@ -141,6 +148,15 @@ pub enum ChatEffect {
     FindFiles,
     /// Ask for the sessions.
     ListSessions,
+    /// Read a picture that was dropped; if it is none, paste the text.
+    ReadImage {
+        /// File.
+        path: PathBuf,
+    },
+    /// Read the picture of the clipboard.
+    ReadClipboard,
+    /// Show a session from its beginning, on lines of so many columns.
+    Replay(String, usize),
     /// Attach to another session; without a name, to a new one.
     Switch(Option<String>),
     /// Preview a lasting grant for an approval.

@@ -14,6 +14,7 @@ pub mod error;
 pub mod event;
 pub mod files;
 pub mod heard;
+pub mod image;
 pub mod input_line;
 pub mod link;
 pub mod markup;

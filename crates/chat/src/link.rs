@@ -60,6 +60,14 @@ impl LinkRoute {
         }
     }
 
+    /// Connects with a hello, beside the conversation; returns the answer to it.
+    ///
+    /// # Errors
+    /// Nobody is there, or the hello is refused.
+    pub fn introduced(&self, hello: &ClientHello) -> Result<(DaemonClient, String), ShellError> {
+        self.introduce(false, hello)
+    }
+
     fn introduce(
         &self,
         is_first: bool,
@@ -318,6 +326,11 @@ impl SessionPlace {
             state: state.unwrap_or_default().into_owned(),
         }
     }
+}
+
+/// Number of the last event of the session that an answer to a hello names.
+pub fn head_of(answer: &str) -> u64 {
+    SessionPlace::of(answer).head
 }
 
 /// Waits for the answer to a second hello. Events before it come again behind the cursor.

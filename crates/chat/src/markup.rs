@@ -25,7 +25,11 @@ impl MarkupKind {
                 || line == ":PROPERTIES:"
                 || line == ":END:"
         };
-        let is_org = text.lines().any(is_org_line) || text.contains("[[");
+        // Models write Markdown with links of Org in it.
+        let is_markdown = text.contains("](")
+            || text.contains("**")
+            || text.lines().any(|line| line.starts_with("```") || line.starts_with('#'));
+        let is_org = text.lines().any(is_org_line) || (text.contains("[[") && !is_markdown);
         if is_org { MarkupKind::Org } else { MarkupKind::Markdown }
     }
 }

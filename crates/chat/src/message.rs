@@ -5,6 +5,11 @@ use bridle_sexp::{Dialect, Limits, Node, Reader, Value};
 use bridle_shell::client::ErrorAnswer;
 use bridle_wire::oacp::{MessageType, OacpMessage, RequestTarget};
 
+use crate::image::PromptImage;
+
+/// Headings that are asked for at a time.
+const MAX_HEADINGS: i64 = 24;
+
 /// Question of the guard.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApprovalQuestion {
@@ -90,6 +95,8 @@ pub enum EventBody {
     Request(String),
     /// Content that was destroyed.
     Erased,
+    /// Message that needs no line.
+    Quiet,
     /// Anything else, in a few words.
     Other(String),
 }
@@ -110,10 +117,6 @@ pub enum DaemonNews {
     Status {
         /// Word of the protocol: `thinking`, `acting`, `asking`, `idle`.
         doing: String,
-        /// Model that thinks, if the daemon tells.
-        model: Option<String>,
-        /// Cost of the session in millionths of a dollar, if the daemon tells.
-        cost: Option<i64>,
     },
     /// A piece of an answer under way.
     Piece {
@@ -192,11 +195,7 @@ fn unnumbered(kind: &str, id: Option<String>, payload: Option<Node<'_>>) -> Daem
                 _ => DaemonNews::Silence,
             }
         }
-        ("status", Some(doing), _) => DaemonNews::Status {
-            doing: doing.to_owned(),
-            model: text(payload, "model").or_else(|| word(payload, "model")),
-            cost: payload.and_then(|it| it.get("cost-microdollars")?.as_i64()),
-        },
+        ("status", Some(doing), _) => DaemonNews::Status { doing: doing.to_owned() },
         ("event", _, Some("delta")) => DaemonNews::Piece {
             thought: ["thought", "turn"]
                 .iter()
@@ -275,10 +274,9 @@ fn body_of(message: Node<'_>, payload: Option<Node<'_>>, head: &EventHead) -> Ev
             Some(said) => format!("{sensor}: {said}"),
             None => sensor.to_owned(),
         }),
-        (_, Some("asked")) => EventBody::Other(format!(
-            "asked elsewhere: {}",
-            text(payload, "question").or(said).unwrap_or_default()
-        )),
+        (_, Some("asked")) => asked(payload),
+        // The answer to a verdict of this shell: what became of it is an event of its own.
+        (None, Some("approve")) => EventBody::Quiet,
         _ if said.is_some() => EventBody::Answer(AnswerBody::Text(said.unwrap_or_default())),
         _ if head.answers.is_some() => {
             let source = payload.map_or("", |payload| payload.source());
@@ -286,6 +284,18 @@ fn body_of(message: Node<'_>, payload: Option<Node<'_>>, head: &EventHead) -> Ev
         }
         (_, action) => EventBody::Other(action.unwrap_or("message").to_owned()),
     }
+}
+
+/// A question that this shell does not answer, or an act that somebody else carries out.
+fn asked(payload: Option<Node<'_>>) -> EventBody {
+    if let Some(question) = text(payload, "question") {
+        return EventBody::Other(format!("asked: {question}"));
+    }
+    let request = payload.and_then(|payload| payload.get("request"));
+    let (effect, target) = (text(payload, "effect"), word(payload, "target"));
+    let words = [effect, word(request, "action"), target.map(|target| format!("of {target}"))];
+    let words: Vec<String> = words.into_iter().flatten().collect();
+    EventBody::Other(words.join(" "))
 }
 
 fn name_of(node: Node<'_>) -> String {
@@ -315,17 +325,44 @@ fn written(kind: MessageType, target: Option<&str>, id: &str, payload: Value) ->
     text
 }
 
-/// The form of a prompt; `files` are paths that it names with `@`, `folder` where it was typed.
-pub fn prompt_form(id: &str, text: &str, files: &[String], folder: Option<&str>) -> String {
-    let mut pairs = vec![("sensor", Value::keyword("user-prompt")), ("text", Value::str(text))];
+/// Prompt of a person, with what goes along.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PromptParts<'p> {
+    /// Text.
+    pub text: &'p str,
+    /// Paths that it names with `@`.
+    pub files: Vec<String>,
+    /// Folder where it was typed.
+    pub folder: Option<&'p str>,
+    /// Model that it is for; the daemon chooses without one.
+    pub model: Option<&'p str>,
+    /// Pictures.
+    pub images: &'p [PromptImage],
+}
+
+/// The form of a prompt.
+pub fn prompt_form(id: &str, prompt: &PromptParts<'_>) -> String {
+    let mut pairs =
+        vec![("sensor", Value::keyword("user-prompt")), ("text", Value::str(prompt.text))];
     let mut context = Vec::new();
-    context.extend(folder.map(|folder| ("folder", Value::str(folder))));
-    if !files.is_empty() {
-        let files = files.iter().map(|path| Value::str(path.as_str()));
+    context.extend(prompt.folder.map(|folder| ("folder", Value::str(folder))));
+    if !prompt.files.is_empty() {
+        let files = prompt.files.iter().map(|path| Value::str(path.as_str()));
         context.push(("files", Value::list(files)));
     }
     if !context.is_empty() {
         pairs.push(("context", Value::plist(context)));
+    }
+    pairs.extend(prompt.model.map(|model| ("model", Value::str(model))));
+    if !prompt.images.is_empty() {
+        let image = |image: &PromptImage| {
+            Value::plist([
+                ("mime-type", Value::str(image.mime_type)),
+                ("filename", Value::str(image.name.as_str())),
+                ("data", Value::str(image.data.as_str())),
+            ])
+        };
+        pairs.push(("attachments", Value::list(prompt.images.iter().map(image))));
     }
     written(MessageType::Event, None, id, Value::plist(pairs))
 }
@@ -352,10 +389,31 @@ pub fn decline_form(id: &str) -> String {
     written(MessageType::Response, None, id, payload)
 }
 
-/// The form that asks for the skills, whose names are commands.
-pub fn skills_form(id: &str) -> String {
-    let payload = Value::plist([("action", Value::keyword("list-all-skills"))]);
-    written(MessageType::Request, Some("context"), id, payload)
+/// The form that asks which commands and models there are.
+pub fn offers_form(id: &str) -> String {
+    asking("system", id, Value::plist([("action", Value::keyword("offers"))]))
+}
+
+/// The form that asks what a session used so far.
+pub fn usage_form(id: &str, session: &str) -> String {
+    let pairs = [("action", Value::keyword("usage")), ("session", Value::str(session))];
+    asking("system", id, Value::plist(pairs))
+}
+
+/// The form that asks for headings with a word that begins so.
+pub fn headings_form(id: &str, begin: &str) -> String {
+    let pairs = [
+        ("action", Value::keyword("query")),
+        ("text", Value::str(format!("{begin}*"))),
+        ("type", Value::keyword("heading")),
+        ("limit", Value::int(MAX_HEADINGS)),
+        ("snippets", Value::Nil),
+    ];
+    asking("context", id, Value::plist(pairs))
+}
+
+fn asking(target: &str, id: &str, payload: Value) -> String {
+    written(MessageType::Request, Some(target), id, payload)
 }
 
 #[cfg(test)]

@@ -29,7 +29,8 @@ pub fn event_lines(
 ) -> Vec<StyledLine> {
     match body {
         EventBody::Prompt(text) => {
-            let source = head.source.as_deref().filter(|_| head.own.is_none());
+            // What was typed in a chat, be it an earlier one, needs no name.
+            let source = head.source.as_deref().filter(|it| head.own.is_none() && *it != "chat");
             prompt_lines(text, source)
         }
         EventBody::Answer(answer) => answer_lines(answer, columns, age),
@@ -56,7 +57,7 @@ pub fn event_lines(
                     .with(&format!("{effect} {outcome}{reason}"), TextStyle::DIM),
             ]
         }
-        EventBody::Request(_) => Vec::new(),
+        EventBody::Request(_) | EventBody::Quiet => Vec::new(),
         EventBody::Erased => vec![StyledLine::of("· content destroyed", TextStyle::DIM)],
         EventBody::Other(text) => vec![StyledLine::of(&format!("· {text}"), TextStyle::DIM)],
     }
@@ -141,8 +142,12 @@ pub fn offer_lines(offer: &GrantOffer) -> Vec<StyledLine> {
             scope.matched, scope.decisions
         );
         out.push(StyledLine::of(&matched, TextStyle::DIM));
-        let examples = scope.examples.iter();
-        out.extend(examples.map(|it| StyledLine::of(&format!("   {it}"), TextStyle::DIM)));
+        out.extend(scope.examples.iter().map(|example| {
+            let one = example.split_whitespace().collect::<Vec<_>>().join(" ");
+            let mut line = StyledLine::of(&format!("   {one}"), TextStyle::DIM);
+            line.hang = 5;
+            line
+        }));
         out.push(StyledLine::empty());
     }
     if offer.scopes.is_empty() {

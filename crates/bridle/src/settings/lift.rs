@@ -128,8 +128,8 @@ impl ResolvedSettings {
     pub(crate) fn http_url(&self) -> Result<String, CommandFailure> {
         let scheme = if self.path("tls.cert").is_some() { "https" } else { "http" };
         self.word("http").map(|addr| format!("{scheme}://{addr}")).ok_or_else(|| {
-            CommandFailure::new(BridleExit::Config, "HTTP is off, so there is nothing to pair with")
-                .hint("turn it on with the setting `http`, or pass --url URL")
+            CommandFailure::new(BridleExit::Config, "HTTP is off, and this command speaks HTTP")
+                .hint("turn it on with the setting `http` or `http-unix`, or pass --url URL")
         })
     }
 

@@ -14,7 +14,7 @@ const MAX_SECONDS: &str = "4";
 const STOPPED: i32 = 124;
 
 /// Commands of a help text, in its lists.
-fn commands(help: &str) -> Vec<String> {
+pub(crate) fn commands(help: &str) -> Vec<String> {
     let lists = help.split("Options:").next().unwrap_or_default();
     let name = |line: &str| {
         let rest = line.strip_prefix("  ").filter(|rest| !rest.starts_with(' '))?;
@@ -82,7 +82,7 @@ fn run(home: &Home, line: &str) -> (i32, String) {
     let folder = std::path::Path::new(env!("CARGO_BIN_EXE_bridle")).parent().unwrap();
     let path = format!("{}:{}", folder.display(), std::env::var("PATH").unwrap());
     let mut shell = Command::new("timeout");
-    shell.args(["-k", "1", MAX_SECONDS, "bash", "-o", "pipefail", "-c", line]);
+    shell.args(["-k", "30", MAX_SECONDS, "bash", "-o", "pipefail", "-c", line]);
     for (name, value) in bridle.get_envs() {
         match value {
             Some(value) => shell.env(name, value),

@@ -74,6 +74,17 @@ fn attacks_in_org() -> String {
     headings.collect()
 }
 
+/// Providers with the attacks in their names, addresses and models.
+fn models_in_org() -> String {
+    let providers = ATTACKS.iter().map(|attack| {
+        format!(
+            "* p {attack}\n:PROPERTIES:\n:ADDRESS: http://127.0.0.1:1/{attack}\n:CODEC: {attack}\n:PRIVACY: local\n\
+             :END:\n** m {attack} :cognition:\n"
+        )
+    });
+    providers.collect()
+}
+
 /// A name that reorders and hides.
 const EVIL: &str = "x\u{202e}\u{200b}y";
 
@@ -83,7 +94,9 @@ fn commands<'c>(
     file: &'c str,
     frames: &'c str,
     decided: &'c str,
+    skill: &'c str,
 ) -> Vec<Vec<&'c str>> {
+    let explained = "(:principal \"owner\" :by :thinker :target :emacs :action :eval :code \"\u{1b}[2J\u{202e}\")";
     vec![
         vec!["health", "--detail"],
         vec!["ask", "--session", "work", "hi"],
@@ -139,7 +152,54 @@ fn commands<'c>(
         vec!["capture", "--dry-run", EVIL],
         vec!["capture", "--file", "evil.org", EVIL],
         vec!["capture", "--template", EVIL, "x"],
+        vec!["model", "list"],
+        vec!["model", "test", EVIL],
+        vec!["model", "use", EVIL],
+        vec!["model", "remove", EVIL],
+        vec!["skill", "list"],
+        vec!["skill", "check", skill],
+        vec!["skill", "enable", EVIL],
+        vec!["cost"],
+        vec!["cost", "--by", "model", "--json"],
+        vec!["secret", "list"],
+        vec!["secret", "rm", EVIL],
+        vec!["doctor"],
+        vec!["doctor", "--json"],
+        vec!["grants"],
+        vec!["grants", "revoke", EVIL],
+        vec!["project", "--session", "work"],
+        vec!["actuators"],
+        vec!["sandbox"],
+        vec!["diff", "1"],
+        vec!["undo", "--dry-run", EVIL],
+        vec!["policy", "test"],
+        vec!["policy", "explain", policy, explained],
+        vec!["policy", "rehearse", policy],
+        vec!["record", "size"],
+        vec!["schedule", "add", EVIL, "--in", "1h", EVIL],
+        vec!["backup", "kept"],
+        vec!["restore", "--verify", "kept"],
+        vec!["pair", "--url", "https://a.example"],
+        vec!["lisp", "eval", EVIL],
+        vec!["init", "--dry-run", EVIL],
+        vec!["setup", "--memex", EVIL, "--policy", "built-in", "--no-start", "--yes"],
+        vec!["sexp", EVIL],
+        vec!["fork", EVIL],
         // What is wrong is shown as well.
+        vec!["approve", EVIL],
+        vec!["deny", EVIL],
+        vec!["why", EVIL],
+        vec!["why", "--prompt", EVIL],
+        vec!["replay", "--session", EVIL],
+        vec!["status", "--addr", EVIL],
+        vec!["acp", "--addr", EVIL],
+        vec!["chat", "--session", EVIL, "--addr", EVIL],
+        vec!["up", "--state", EVIL, "--tcp", EVIL],
+        vec!["relay", "--addr", EVIL],
+        vec!["completions", EVIL],
+        vec!["man", EVIL, EVIL],
+        vec!["schema", EVIL],
+        vec!["frame", "decode", EVIL],
         vec!["agenda", "--from", EVIL],
         vec!["capture", "--file", EVIL, "x"],
         vec!["tail", "--session", EVIL],
@@ -173,7 +233,18 @@ fn no_command_lets_a_terminal_be_driven() {
     let decided = decided.lines().rev().find(|line| line.contains("\"kind\":\"decided\"")).unwrap();
     let decided: serde_json::Value = serde_json::from_str(decided).unwrap();
     let decided = decided["number"].to_string();
-    for args in commands(&policy, &file, &frames, &decided) {
+    let skill = home.write(
+        "org/skills/evil.org",
+        format!("#+TITLE: {EVIL}\n* {EVIL} \u{1b}[2J\n#+begin_src lisp\n(defcommand \"{EVIL}\" (\u{1b}[2J\n#+end_src\n"),
+    );
+    home.write("org/models.org", models_in_org());
+    let all = commands(&policy, &file, &frames, &decided, &skill);
+    let shown: Vec<&str> = all.iter().filter_map(|args| args.first().copied()).collect();
+    let help = home.run(&["--help"]).stdout;
+    for name in crate::cli_examples::commands(&help) {
+        assert!(shown.contains(&&*name), "no attack on `bridle {name}`");
+    }
+    for args in all {
         let done = home.at_terminal(&args, "");
         is_harmless(&args, &done.stdout);
     }

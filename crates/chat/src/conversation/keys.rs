@@ -1,6 +1,6 @@
 //! Keys and pastes, and the commands that this program carries out itself.
 
-use super::{Conversation, LinkState, PagerView, SessionPicker};
+use super::{Conversation, LinkState, PagerView, QueuedPrompt, SessionPicker};
 use crate::complete::{self, CompletionMenu};
 use crate::event::{ChatEffect, ChatKey, GrantOffer, SessionEntry};
 use crate::input_line::CursorMove;
@@ -15,6 +15,9 @@ const ANSWER_GUARD_MS: u64 = 600;
 /// Time in which a second Ctrl-C leaves, in milliseconds.
 const LEAVE_MS: u64 = 2_000;
 
+/// Letters behind an `@` after which the memory is asked for headings.
+const MIN_HEADING_LETTERS: usize = 2;
+
 /// The keys, as `/keys` shows them.
 const KEYS: &[(&str, &str)] = &[
     ("Enter", "send; while a turn runs, queue"),
@@ -22,8 +25,10 @@ const KEYS: &[(&str, &str)] = &[
     ("Esc", "stop the turn that runs; close a menu"),
     ("Ctrl-C", "stop the turn, or clear the input; twice: leave"),
     ("Ctrl-D", "leave, when the input is empty"),
-    ("Tab", "complete a /command or an @file"),
+    ("Tab", "complete a /command, an @file or an @heading of the memory"),
     ("Up, Down", "earlier prompts; lines of the input; takes the last queued prompt back"),
+    ("Ctrl-R", "search the earlier prompts"),
+    ("Ctrl-V", "attach the picture of the clipboard; a picture that is dropped is attached, too"),
     ("Ctrl-A Ctrl-E Ctrl-B Ctrl-F", "beginning, end, left, right"),
     ("Alt-B Alt-F Alt-D", "word left, word right, delete the word"),
     (
@@ -48,6 +53,8 @@ impl Conversation {
             self.press_in_pager(key);
         } else if self.picker.is_some() {
             self.press_in_picker(key);
+        } else if self.search.is_some() && self.press_in_search(key) {
+            // The search has it.
         } else if !self.answer_by_key(key, quiet_since) && !self.press_in_menu(key) {
             self.edit(key);
         }
@@ -55,10 +62,13 @@ impl Conversation {
 
     pub(super) fn paste(&mut self, text: &str) {
         self.last_key = self.now;
-        if self.pager.is_none() && self.picker.is_none() && !self.input.paste(text) {
+        self.menu = None;
+        if self.pager.is_some() || self.picker.is_some() || self.drop_image(text) {
+            return;
+        }
+        if !self.input.paste(text) {
             self.note("the paste was cut: a prompt has at most 1 MiB");
         }
-        self.menu = None;
     }
 
     /// Answers the first open question; `false` if the key is for something else.
@@ -73,8 +83,13 @@ impl Conversation {
             ChatKey::Letter('a') => self.answer(&approval, "allow"),
             ChatKey::Letter('d') => self.answer(&approval, "deny"),
             ChatKey::Letter('A') => {
-                self.note("looking what a lasting yes would allow");
-                self.effects.push(ChatEffect::PreviewGrant(approval));
+                match self.offered.take().filter(|it| it.approval == approval) {
+                    Some(offer) => self.open_offer(offer),
+                    None => {
+                        self.note("looking what a lasting yes would allow");
+                        self.effects.push(ChatEffect::PreviewGrant(approval));
+                    }
+                }
             }
             ChatKey::Letter('?') => self.show_details(),
             _ => return false,
@@ -108,7 +123,12 @@ impl Conversation {
         self.open_pager(title, &lines, None);
     }
 
-    fn open_pager(&mut self, title: String, lines: &[StyledLine], grant: Option<GrantOffer>) {
+    pub(super) fn open_pager(
+        &mut self,
+        title: String,
+        lines: &[StyledLine],
+        grant: Option<GrantOffer>,
+    ) {
         let columns = self.size.columns;
         let lines = lines.iter().flat_map(|line| line.broken(columns)).collect();
         self.pager = Some(PagerView { title, lines, top: 0, grant });
@@ -157,6 +177,15 @@ impl Conversation {
         if !self.questions.iter().any(is_open) {
             return self.note("answered elsewhere");
         }
+        if self.input.is_empty() && self.pager.is_none() && self.picker.is_none() {
+            return self.open_offer(offer);
+        }
+        // Whoever does something else meanwhile is not interrupted.
+        self.offered = Some(offer);
+        self.note("A shows what a lasting yes would allow");
+    }
+
+    fn open_offer(&mut self, offer: GrantOffer) {
         let lines = transcript::offer_lines(&offer);
         let title = format!("{}: allow it from now on?", offer.approval);
         self.open_pager(title, &lines, Some(offer));
@@ -220,7 +249,7 @@ impl Conversation {
     fn accept(&mut self) {
         let entry = self.menu.take().and_then(|menu| menu.entry().cloned());
         if let Some(entry) = entry {
-            self.input.replace_word(&format!("{} ", entry.text));
+            self.input.replace_word(&format!("{} ", entry.inserted()));
         }
     }
 
@@ -232,7 +261,13 @@ impl Conversation {
                 if !std::mem::replace(&mut self.files_asked, true) {
                     self.effects.push(ChatEffect::FindFiles);
                 }
-                complete::files(path, &self.files)
+                self.ask_headings(path);
+                let headings = complete::headings(path, &self.headings);
+                complete::mixed(complete::files(path, &self.files), headings)
+            }
+            None if self.input.text().starts_with("/model ") => {
+                let names: Vec<String> = self.models.iter().map(|it| it.name.clone()).collect();
+                complete::models(&word, &names)
             }
             None if word.starts_with('/') && self.input.is_first_word() => {
                 complete::commands(&word, &self.skills)
@@ -244,12 +279,26 @@ impl Conversation {
         self.menu = is_useful.then_some(CompletionMenu { entries, chosen: 0 });
     }
 
+    /// Asks the memory for headings with a word that begins so.
+    fn ask_headings(&mut self, word: &str) {
+        let is_word =
+            word.chars().all(char::is_alphanumeric) && word.chars().count() >= MIN_HEADING_LETTERS;
+        if is_word && self.link == LinkState::Attached && self.headings_asked != word {
+            word.clone_into(&mut self.headings_asked);
+            let id = self.new_id('h');
+            self.send(message::headings_form(&id, word));
+        }
+    }
+
     fn edit(&mut self, key: ChatKey) {
         let input = &mut self.input;
         match key {
             ChatKey::Letter(letter) => input.insert(letter),
             ChatKey::NewLine | ChatKey::Ctrl('j') => input.insert('\n'),
             ChatKey::Enter => return self.submit(),
+            ChatKey::Backspace | ChatKey::Ctrl('h') if input.is_empty() => {
+                self.drop_last_image();
+            }
             ChatKey::Backspace | ChatKey::Ctrl('h') => input.delete(CursorMove::Left),
             ChatKey::Delete => input.delete(CursorMove::Right),
             ChatKey::BackspaceWord => input.kill(CursorMove::WordLeft),
@@ -269,6 +318,8 @@ impl Conversation {
             ChatKey::Down => self.go_down(),
             ChatKey::Ctrl('p') => self.earlier(),
             ChatKey::Ctrl('n') => self.later(),
+            ChatKey::Ctrl('r') => return self.search_history(),
+            ChatKey::Ctrl('v') => self.effects.push(ChatEffect::ReadClipboard),
             ChatKey::Tab => {
                 self.complete();
                 if self.menu.as_ref().is_some_and(|menu| menu.entries.len() == 1) {
@@ -291,56 +342,11 @@ impl Conversation {
         }
         let word = self.input.word_before();
         let may_complete = matches!(key, ChatKey::Letter(_) | ChatKey::Backspace);
-        if may_complete && (word.starts_with('@') || word.starts_with('/')) {
+        let is_model = self.input.text().starts_with("/model ");
+        if may_complete && (is_model || word.starts_with('@') || word.starts_with('/')) {
             self.complete();
         } else {
             self.menu = None;
-        }
-    }
-
-    fn go_up(&mut self) {
-        if self.input.is_empty()
-            && self.history_at.is_none()
-            && let Some(queued) = self.queue.pop_back()
-        {
-            return self.input.set(&queued);
-        }
-        if !self.input.go_row(false) {
-            self.earlier();
-        }
-    }
-
-    fn go_down(&mut self) {
-        if !self.input.go_row(true) {
-            self.later();
-        }
-    }
-
-    fn earlier(&mut self) {
-        let history = &self.options.history;
-        let at = self.history_at.unwrap_or(history.len());
-        let Some(entry) = at.checked_sub(1).and_then(|at| history.get(at)) else { return };
-        if self.history_at.is_none() {
-            self.draft = self.input.text();
-        }
-        self.history_at = Some(at - 1);
-        let entry = entry.clone();
-        self.input.set(&entry);
-    }
-
-    fn later(&mut self) {
-        let Some(at) = self.history_at else { return };
-        match self.options.history.get(at + 1) {
-            Some(entry) => {
-                self.history_at = Some(at + 1);
-                let entry = entry.clone();
-                self.input.set(&entry);
-            }
-            None => {
-                self.history_at = None;
-                let draft = std::mem::take(&mut self.draft);
-                self.input.set(&draft);
-            }
         }
     }
 
@@ -358,7 +364,7 @@ impl Conversation {
             return self.effects.push(ChatEffect::Leave);
         }
         self.leaving = Some(self.now + LEAVE_MS);
-        if self.input.is_empty() {
+        if self.input.is_empty() && !self.drop_last_image() {
             self.interrupt();
         } else {
             self.input.clear();
@@ -371,20 +377,27 @@ impl Conversation {
         let text = self.input.take().trim().to_owned();
         self.menu = None;
         self.history_at = None;
-        if text.is_empty() {
+        if text.is_empty() && self.images.is_empty() {
             return;
         }
-        if self.options.history.last() != Some(&text) {
+        if !text.is_empty() && self.options.history.last() != Some(&text) {
             self.options.history.push(text.clone());
             self.effects.push(ChatEffect::Remember(text.clone()));
         }
         if self.command(&text) {
             return;
         }
+        let images = std::mem::take(&mut self.images);
+        let text = match images.first() {
+            // A prompt says something.
+            Some(image) if text.is_empty() => format!("Look at {}.", image.name),
+            _ => text,
+        };
+        let prompt = QueuedPrompt { text, images };
         if self.is_busy() || self.link != LinkState::Attached {
-            self.queue.push_back(text);
+            self.queue.push_back(prompt);
         } else {
-            self.send_prompt(text);
+            self.send_prompt(prompt);
         }
     }
 
@@ -397,6 +410,11 @@ impl Conversation {
                 let count = self.last_answer.len();
                 self.effects.push(ChatEffect::Copy(self.last_answer.clone()));
                 self.note(&format!("copied {count} bytes, if the terminal allows it"));
+            }
+            "/replay" => {
+                let session = self.session.clone().unwrap_or_default();
+                self.note("reading the session");
+                self.effects.push(ChatEffect::Replay(session, self.size.columns));
             }
             "/new" => self.switch(None),
             "/pick" => self.effects.push(ChatEffect::ListSessions),
@@ -414,7 +432,13 @@ impl Conversation {
                 let lines: Vec<_> = frames.collect();
                 self.open_pager("messages of this connection".to_owned(), &lines, None);
             }
-            _ => return false,
+            _ => {
+                let (word, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
+                if word != "/model" {
+                    return false;
+                }
+                self.choose_model(rest.trim());
+            }
         }
         true
     }

@@ -2,16 +2,23 @@
 
 use bridle_sexp::Value;
 
-use super::{Conversation, LinkState, MAX_LOG, OpenQuestion, PendingPrompt, SessionBacklog};
+use super::{
+    Conversation, LinkState, MAX_LOG, ModelOffer, OpenQuestion, PendingPrompt, QueuedPrompt,
+    SessionBacklog, SessionSpending,
+};
+use crate::complete::HeadingPlace;
 use crate::event::ChatEffect;
 use crate::heard::HeardNumbers;
-use crate::message::{self, AnswerBody, DaemonNews, EventBody, EventHead};
+use crate::message::{self, AnswerBody, DaemonNews, EventBody, EventHead, PromptParts};
 use crate::style::{AnsiColor, StyledLine, TextStyle};
 use crate::transcript::{self, EventAge};
 
 /// Codes of refusals after which the same may be sent again.
 const FOR_NOW: [&str; 5] =
     ["store-unavailable", "overloaded", "shutting-down", "frame-timeout", "rate-limited"];
+
+/// Commands and models that are taken from one answer.
+const MAX_OFFERS: usize = 256;
 
 /// Pause before something is sent again that was refused for now, in milliseconds.
 const AGAIN_MS: u64 = 300;
@@ -43,8 +50,17 @@ impl Conversation {
                 self.send(form);
             }
         }
-        let id = format!("{}-skills", self.options.client);
-        self.send(message::skills_form(&id));
+        let id = format!("{}-offers", self.options.client);
+        self.send(message::offers_form(&id));
+        self.ask_usage();
+    }
+
+    /// Asks what the session used, when it may have changed.
+    fn ask_usage(&mut self) {
+        if let Some(session) = self.session.clone() {
+            let id = format!("{}-usage", self.options.client);
+            self.send(message::usage_form(&id, &session));
+        }
     }
 
     fn open(&mut self, session: String, head: u64, cursor: u64) {
@@ -58,6 +74,7 @@ impl Conversation {
         self.questions.clear();
         self.tail.take();
         self.lost_tail.take();
+        self.spending = SessionSpending::default();
         self.titled = head > 0;
         let is_behind = head > cursor;
         self.backlog = is_behind.then(|| SessionBacklog { head, from: cursor, events: Vec::new() });
@@ -85,10 +102,12 @@ impl Conversation {
         match message::read(frame) {
             Some(DaemonNews::Event(head, body)) => self.event(&head, &body),
             Some(DaemonNews::Receipt { id, seq }) => self.admitted(&id, seq),
-            Some(DaemonNews::Status { doing, model, cost }) => {
+            Some(DaemonNews::Status { doing }) => {
+                let is_over = doing == "idle" && self.doing != "idle";
                 self.set_doing(&doing);
-                self.model = model.or(self.model.take());
-                self.cost = cost.or(self.cost);
+                if is_over {
+                    self.ask_usage();
+                }
             }
             Some(DaemonNews::Piece { thought, channel, offset, text }) => {
                 self.piece(&thought, &channel, offset, &text);
@@ -235,8 +254,19 @@ impl Conversation {
 
     /// An answer without a number: a refusal, or the list of skills.
     fn replied(&mut self, id: &str, payload: &Value) {
-        if id.ends_with("-skills") {
-            self.skills = skills_of(payload);
+        if id.ends_with("-offers") {
+            self.skills = commands_of(payload);
+            self.models = models_of(payload);
+            return;
+        }
+        if id.ends_with("-usage") {
+            return self.spending = spending_of(payload);
+        }
+        if is_heading_answer(payload) {
+            self.headings = headings_of(payload);
+            if self.menu.is_some() || self.input.word_before().starts_with('@') {
+                self.complete();
+            }
             return;
         }
         if !payload.get("status").is_some_and(|it| it.is_keyword("error")) {
@@ -381,15 +411,23 @@ impl Conversation {
         self.print(pages.into_iter().rev().flatten().collect());
     }
 
-    pub(super) fn send_prompt(&mut self, text: String) {
+    pub(super) fn send_prompt(&mut self, prompt: QueuedPrompt) {
         let id = self.new_id('p');
+        let QueuedPrompt { mut text, images } = prompt;
         let files: Vec<String> = text
             .split_whitespace()
             .filter_map(|word| word.strip_prefix('@'))
             .filter(|path| self.files.iter().any(|known| known == path))
             .map(str::to_owned)
             .collect();
-        let form = message::prompt_form(&id, &text, &files, self.options.folder.as_deref());
+        let parts = PromptParts {
+            text: &text,
+            files,
+            folder: self.options.folder.as_deref(),
+            model: self.chosen_model.as_deref(),
+            images: &images,
+        };
+        let form = message::prompt_form(&id, &parts);
         if !std::mem::replace(&mut self.titled, true)
             && let Some(session) = self.session.clone()
         {
@@ -397,6 +435,9 @@ impl Conversation {
         }
         if self.link == LinkState::Attached {
             self.send(form.clone());
+        }
+        for image in &images {
+            text.push_str(&format!("\n▣ {}", image.name));
         }
         self.pending.push(PendingPrompt { id, text, form, seq: None, again: None });
     }
@@ -407,16 +448,50 @@ fn title_of(text: &str) -> String {
     text.lines().next().unwrap_or_default().chars().take(80).collect()
 }
 
-/// Names of skills as commands, with what they are for.
-fn skills_of(payload: &Value) -> Vec<(String, String)> {
-    let skills = payload.get("skills").and_then(Value::elements).unwrap_or_default();
-    let named = skills.iter().filter_map(|skill| {
-        let name = skill.as_str().or_else(|| skill.get("name")?.as_str())?;
-        let about = skill.get("description").or_else(|| skill.get("title"));
-        let about = about.and_then(Value::as_str).unwrap_or("a skill");
-        let name = name.trim_end_matches(".org");
+/// Commands of skills, with what they are for.
+fn commands_of(payload: &Value) -> Vec<(String, String)> {
+    let commands = payload.get("commands").and_then(Value::elements).unwrap_or_default();
+    let named = commands.iter().filter_map(|command| {
+        let text = |key| command.get(key).and_then(Value::as_str);
+        let name = text("name")?;
         let is_plain = name.chars().all(|it| it.is_alphanumeric() || "-_.".contains(it));
-        is_plain.then(|| (format!("/{name}"), about.to_owned()))
+        is_plain.then(|| (format!("/{name}"), text("about").unwrap_or("a skill").to_owned()))
     });
-    named.take(256).collect()
+    named.take(MAX_OFFERS).collect()
+}
+
+fn models_of(payload: &Value) -> Vec<ModelOffer> {
+    let models = payload.get("models").and_then(Value::elements).unwrap_or_default();
+    let offer = |model: &Value| {
+        Some(ModelOffer {
+            name: model.get("model")?.as_str()?.to_owned(),
+            takes_images: model.get("images").is_some_and(|it| !it.is_nil()),
+        })
+    };
+    models.iter().filter_map(offer).take(MAX_OFFERS).collect()
+}
+
+fn spending_of(payload: &Value) -> SessionSpending {
+    let number = |key| payload.get(key).and_then(Value::as_i64);
+    let full = number("context").zip(number("context-length").filter(|size| *size > 0));
+    SessionSpending {
+        model: payload.get("model").and_then(Value::as_str).map(str::to_owned),
+        cost: number("cost-microdollars").unwrap_or_default(),
+        unpriced: number("unpriced").unwrap_or_default(),
+        context: full.map(|(used, size)| used.saturating_mul(100) / size),
+    }
+}
+
+/// Whether an answer is about headings, and not a refusal.
+fn is_heading_answer(payload: &Value) -> bool {
+    payload.get("action").is_some_and(|it| it.is_keyword("query"))
+}
+
+fn headings_of(payload: &Value) -> Vec<HeadingPlace> {
+    let objects = payload.get("objects").and_then(Value::elements).unwrap_or_default();
+    let place = |object: &Value| {
+        let text = |key| object.get(key).and_then(Value::as_str).map(str::to_owned);
+        Some(HeadingPlace { title: text("title")?, path: text("path")? })
+    };
+    objects.iter().filter_map(place).collect()
 }

@@ -197,6 +197,113 @@ fn what_is_typed_while_a_turn_runs_waits_and_escape_stops_the_turn() {
     assert!(it.sent.last().expect("sent").contains("\"later\""));
 }
 
+const OFFERS: &str = "(:type :RESPONSE :id \"me-offers\" :payload (:status :success :action :offers \
+    :commands ((:name \"weekly\" :about \"a review\") (:name \"x;y\")) \
+    :models ((:model \"lab/small\" :privacy :local) (:model \"far/large\" :images t))))";
+
+#[test]
+fn commands_of_skills_complete_and_models_are_chosen() {
+    let mut it = HeldConversation::new();
+    assert!(it.sent.iter().any(|form| form.contains(":offers")), "{:?}", it.sent);
+    it.hear(OFFERS);
+    it.type_in("/we");
+    assert!(it.shown().contains("/weekly  a review"), "{}", it.shown());
+    it.press(ChatKey::Tab);
+    assert!(it.shown().contains("❯ /weekly "), "{}", it.shown());
+    it.press(ChatKey::Ctrl('u'));
+    it.type_in("/model far");
+    it.press(ChatKey::Tab);
+    it.press(ChatKey::Enter);
+    it.type_in("hello");
+    it.press(ChatKey::Enter);
+    assert!(it.sent.last().expect("sent").contains(":model \"far/large\""), "{:?}", it.sent);
+    it.type_in("/model nobody");
+    it.press(ChatKey::Enter);
+    assert!(it.shown().contains("no model `nobody`"), "{}", it.shown());
+}
+
+#[test]
+fn headings_of_the_memory_complete_as_links() {
+    let mut it = HeldConversation::new();
+    it.type_in("see @wat");
+    let asked: Vec<&String> = it.sent.iter().filter(|form| form.contains(":query")).collect();
+    assert_eq!(asked.len(), 2, "{asked:?}");
+    assert!(asked[1].contains("\"wat*\""), "{asked:?}");
+    it.hear(
+        "(:type :RESPONSE :id \"me-h2\" :payload (:status :success :action :query \
+         :objects ((:id \"1\" :path \"garden.org\" :title \"Water the beds\"))))",
+    );
+    assert!(it.shown().contains("@Water the beds  garden.org"), "{}", it.shown());
+    it.press(ChatKey::Tab);
+    it.press(ChatKey::Enter);
+    let sent = it.sent.last().expect("sent");
+    assert!(sent.contains("see [[file:garden.org::*Water the beds][Water the beds]]"), "{sent}");
+}
+
+#[test]
+fn earlier_prompts_are_searched() {
+    let mut it = HeldConversation::new();
+    for text in ["water the beds", "pay the rent", "water the roof"] {
+        it.type_in(text);
+        it.press(ChatKey::Enter);
+    }
+    it.press(ChatKey::Ctrl('r'));
+    it.type_in("WAT");
+    assert!(it.shown().contains("search `WAT`: water the roof"), "{}", it.shown());
+    it.press(ChatKey::Ctrl('r'));
+    it.press(ChatKey::Ctrl('r'));
+    assert!(it.shown().contains("search `WAT`: water the beds"), "{}", it.shown());
+    let sent = it.sent.len();
+    it.press(ChatKey::Enter);
+    assert!(it.shown().contains("❯ water the beds"), "{}", it.shown());
+    assert_eq!(it.sent.len(), sent, "it was sent at once");
+    it.press(ChatKey::Ctrl('u'));
+    it.press(ChatKey::Ctrl('r'));
+    it.type_in("rent");
+    it.press(ChatKey::Escape);
+    assert!(!it.shown().contains("search") && !it.shown().contains("❯ pay the rent"));
+}
+
+#[test]
+fn pictures_go_along_with_a_prompt() {
+    let mut it = HeldConversation::new();
+    it.hear(OFFERS);
+    it.take(ChatEvent::Paste("/tmp/a\\ b.png".to_owned()));
+    let path = std::path::PathBuf::from("/tmp/a b.png");
+    assert_eq!(it.others, [ChatEffect::ReadImage { path }]);
+    let image = crate::image::PromptImage {
+        name: "a b.png".to_owned(),
+        mime_type: "image/png",
+        data: "iVBO".to_owned(),
+    };
+    it.take(ChatEvent::Image(Ok(image.clone())));
+    assert!(it.shown().contains("▣ a b.png"), "{}", it.shown());
+    it.press(ChatKey::Backspace);
+    assert!(!it.shown().contains('▣'), "{}", it.shown());
+    it.take(ChatEvent::Image(Ok(image)));
+    it.press(ChatKey::Enter);
+    let sent = it.sent.last().expect("sent");
+    let wanted = "(:mime-type \"image/png\" :filename \"a b.png\" :data \"iVBO\")";
+    assert!(sent.contains(wanted) && sent.contains("Look at a b.png."), "{sent}");
+    assert!(!it.shown().contains("Backspace"), "{}", it.shown());
+    it.take(ChatEvent::Image(Err("x.png cannot be read".to_owned())));
+    assert!(it.shown().contains("x.png cannot be read"));
+}
+
+#[test]
+fn what_a_session_used_stands_in_its_line() {
+    let mut it = HeldConversation::new();
+    it.hear("(:type :STATUS :payload (:status :thinking :turn 1))");
+    it.sent.clear();
+    it.hear("(:type :STATUS :payload (:status :idle))");
+    assert!(it.sent.iter().any(|form| form.contains(":usage")), "{:?}", it.sent);
+    it.hear(
+        "(:type :RESPONSE :id \"me-usage\" :payload (:status :success :action :usage :session \"work\" \
+         :model \"lab/m\" :context 1000 :context-length 8000 :cost-microdollars 12345 :thoughts 2 :unpriced 1))",
+    );
+    assert!(it.shown().contains("lab/m · $0.0123 + unknown · context 12%"), "{}", it.shown());
+}
+
 #[test]
 fn the_area_fits_every_size() {
     let mut it = HeldConversation::new();

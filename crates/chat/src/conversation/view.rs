@@ -2,7 +2,7 @@
 
 use unicode_width::UnicodeWidthStr as _;
 
-use super::{Conversation, LinkState, OpenQuestion, SessionPicker};
+use super::{Conversation, LinkState, OpenQuestion, SessionPicker, SessionSpending};
 use crate::complete::MAX_SHOWN;
 use crate::painter::LiveArea;
 use crate::style::{AnsiColor, StyledLine, TextStyle, lines_of};
@@ -17,6 +17,9 @@ const MAX_TAIL_SHOWN: usize = 16 << 10;
 /// Queued prompts shown.
 const MAX_QUEUE_SHOWN: usize = 3;
 
+/// Rows of a terminal that has room for an empty line above the live area.
+const MIN_ROWS_FOR_GAP: usize = 12;
+
 /// Sign before the input.
 const PROMPT: &str = "❯ ";
 
@@ -28,7 +31,10 @@ impl Conversation {
         let status_rows = usize::from(self.size.rows >= 3);
         let (input, row, column) = self.input_rows(columns, budget - status_rows.min(budget - 1));
         let room = budget.saturating_sub(input.len() + status_rows);
-        let mut lines = self.upper(columns, room);
+        // An empty line apart from what was said, where there is room for it.
+        let gap = usize::from(self.size.rows >= MIN_ROWS_FOR_GAP).min(room);
+        let mut lines = vec![StyledLine::empty(); gap];
+        lines.extend(self.upper(columns, room - gap));
         let cursor_row = lines.len() + row;
         lines.extend(input);
         if status_rows == 1 {
@@ -61,6 +67,8 @@ impl Conversation {
             return picker_lines(picker, self.now, columns, room);
         }
         let mut below = self.menu_lines(columns, room);
+        let images = self.image_lines(columns, room.saturating_sub(below.len()));
+        below.splice(0..0, images);
         let question = self.question_lines(columns, room.saturating_sub(below.len()));
         below.splice(0..0, question);
         let waiting = self.waiting_lines(columns, room.saturating_sub(below.len()));
@@ -88,7 +96,7 @@ impl Conversation {
     fn waiting_lines(&self, columns: usize, room: usize) -> Vec<StyledLine> {
         let unsaid = self.pending.iter().filter(|it| it.seq.is_none());
         let unsaid = unsaid.map(|it| ("sending", it.text.as_str()));
-        let queued = self.queue.iter().map(|text| ("queued", text.as_str()));
+        let queued = self.queue.iter().map(|it| ("queued", it.text.as_str()));
         let all: Vec<(&str, &str)> = unsaid.chain(queued).collect();
         let shown = all.iter().take(MAX_QUEUE_SHOWN.min(room));
         let line = |(word, text): &(&str, &str)| {
@@ -96,6 +104,17 @@ impl Conversation {
             StyledLine::of(&format!("· {word}: {first}"), TextStyle::DIM).cut(columns)
         };
         shown.map(line).collect()
+    }
+
+    fn image_lines(&self, columns: usize, room: usize) -> Vec<StyledLine> {
+        if self.images.is_empty() || room == 0 {
+            return Vec::new();
+        }
+        let names: Vec<&str> = self.images.iter().map(|it| it.name.as_str()).collect();
+        let line =
+            StyledLine::of(&format!("▣ {}", names.join(", ")), TextStyle::colored(AnsiColor::Cyan))
+                .with("  Backspace takes it away", TextStyle::DIM);
+        vec![line.cut(columns)]
     }
 
     fn menu_lines(&self, columns: usize, room: usize) -> Vec<StyledLine> {
@@ -133,7 +152,14 @@ impl Conversation {
 
     /// Rows of the input, and where the cursor is in them.
     fn input_rows(&self, columns: usize, room: usize) -> (Vec<StyledLine>, usize, usize) {
-        let (text, cursor) = self.input.shown();
+        let (text, cursor) = match self.shown_search() {
+            Some((wanted, found)) => {
+                let head = format!("search `{wanted}");
+                let cursor = head.len();
+                (format!("{head}`: {found}"), cursor)
+            }
+            None => self.input.shown(),
+        };
         // A narrow terminal has no columns for a sign.
         let sign = if columns > 8 { PROMPT } else { "" };
         let indent = sign.width();
@@ -179,9 +205,12 @@ impl Conversation {
         line.push(session, TextStyle { reverse: false, ..TextStyle::BOLD });
         let (state, style) = self.state_words();
         line.push(&format!(" · {state}"), style);
+        let notice = self.notice.as_ref().map(|(notice, _)| notice.clone());
         let mut facts = Vec::new();
-        facts.extend(self.model.clone());
-        facts.extend(self.cost.map(dollars));
+        facts.extend(notice.clone());
+        facts.extend(self.chosen_model.clone().or_else(|| self.spending.model.clone()));
+        facts.extend(cost_words(&self.spending));
+        facts.extend(self.spending.context.map(|part| format!("context {part}%")));
         let waiting = self.questions.len();
         if waiting > 0 {
             facts.push(format!("{waiting} to answer"));
@@ -192,8 +221,8 @@ impl Conversation {
         for fact in facts {
             line.push(&format!(" · {fact}"), TextStyle::DIM);
         }
-        let hint = match &self.notice {
-            Some((notice, _)) => notice.clone(),
+        let hint = match &notice {
+            Some(_) => return line,
             None if self.picker.is_some() => "Enter opens · n new · Esc back".to_owned(),
             None if self.is_busy() => "Esc stops".to_owned(),
             None => "/keys".to_owned(),
@@ -279,6 +308,16 @@ pub fn age_words(milliseconds: i64) -> String {
         1..60 => format!("{minutes} min ago"),
         60..1_440 => format!("{} h ago", minutes / 60),
         _ => format!("{} d ago", minutes / 1_440),
+    }
+}
+
+/// Cost of a session in words; nothing where nothing was thought by a model.
+fn cost_words(spending: &SessionSpending) -> Option<String> {
+    match (spending.cost, spending.unpriced) {
+        (0, 0) => None,
+        (0, _) => Some("cost unknown".to_owned()),
+        (cost, 0) => Some(dollars(cost)),
+        (cost, _) => Some(format!("{} + unknown", dollars(cost))),
     }
 }
 

@@ -98,7 +98,7 @@ fn piece(text: &str, before: char, kind: MarkupKind) -> Option<FoundMarkup<'_>> 
     match (text.as_bytes().first()?, kind) {
         (b'h', _) if is_edge => bare_link(text),
         (b'`', MarkupKind::Markdown) => code("``").or_else(|| code("`")),
-        (b'[', MarkupKind::Markdown) => markdown_link(text),
+        (b'[', MarkupKind::Markdown) => org_link(text).or_else(|| markdown_link(text)),
         (b'*', MarkupKind::Markdown) if is_edge || text.starts_with("**") => {
             emphasis("**", TextStyle::BOLD).or_else(|| emphasis("*", italic))
         }

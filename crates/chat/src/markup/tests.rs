@@ -46,6 +46,7 @@ fn links_say_where_they_lead() {
     check("see [docs](https://example.org/a).", &["see docs (https://example.org/a)."]);
     check("see https://example.org/a.", &["see https://example.org/a."]);
     check("[[https://example.org][here]]", &["here (https://example.org)"]);
+    check("# A\n[[file:a.org::*B][b]], [c](d)", &["A", "b (file:a.org::*B), c (d)"]);
     check("[x](javascript:alert)", &["x (javascript:alert)"]);
 }
 

@@ -32,6 +32,18 @@ fn numbered_events() {
 }
 
 #[test]
+fn acts_of_others_have_a_name_and_own_verdicts_no_line() {
+    let (_, body) = event(
+        r#"(:type :EVENT :meta (:seq 18) :payload (:action :asked :effect "work-6" :target :memory :request (:action :set-state :path "a.org")))"#,
+    );
+    assert_eq!(body, EventBody::Other("work-6 set-state of memory".to_owned()));
+    let (_, body) = event(
+        r#"(:type :RESPONSE :id "work-5" :meta (:seq 19 :answers 18) :payload (:status :success :action :approve :approval "work-5" :answer :allow))"#,
+    );
+    assert_eq!(body, EventBody::Quiet);
+}
+
+#[test]
 fn questions_have_their_diff_apart() {
     let (_, body) = event(
         r#"(:type :REQUEST :id "work-5" :target :approval :meta (:seq 17 :deadline 9) :payload (:action :approve :approval "work-5" :question "q" :risk :dangerous :hash "9f" :wanted (:action :set-state :path "a.org" :prepared (:diff "-a\n+b")) :options (:allow :deny)))"#,
@@ -60,7 +72,15 @@ fn unnumbered_messages() {
 
 #[test]
 fn forms_are_read_back() {
-    let form = super::prompt_form("c-1", "a \"b\" \\", &["/x".to_owned()], Some("/tmp"));
+    let form = super::prompt_form(
+        "c-1",
+        &super::PromptParts {
+            text: "a \"b\" \\",
+            files: vec!["/x".to_owned()],
+            folder: Some("/tmp"),
+            ..super::PromptParts::default()
+        },
+    );
     assert_eq!(
         form,
         r#"(:type :EVENT :id "c-1" :payload (:sensor :user-prompt :text "a \"b\" \\" :context (:folder "/tmp" :files ("/x"))))"#
