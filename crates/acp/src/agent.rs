@@ -14,7 +14,7 @@
 //! - `session_list`: `session/list`, `session/close`
 
 mod editor_session;
-pub(crate) mod editor_terminal;
+mod editor_terminal;
 mod hear;
 mod initialize;
 mod open_session;

@@ -2,8 +2,6 @@
 
 use bridle_sexp::Value;
 
-use crate::daemon_event::text;
-
 /// Commands and models that are taken from one answer.
 const MAX_OFFERS: usize = 256;
 
@@ -30,6 +28,7 @@ pub(crate) struct ModelOffer {
 impl DaemonOffers {
     /// Reads the payload of the daemon's answer.
     pub(crate) fn read(payload: &Value) -> DaemonOffers {
+        let text = |it: &Value, key: &str| it.get(key).and_then(Value::as_str).map(str::to_owned);
         let listed = |key| payload.get(key).and_then(Value::elements).unwrap_or_default();
         let command = |it: &Value| {
             let name = text(it, "name")?;

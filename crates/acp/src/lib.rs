@@ -8,7 +8,8 @@
 //! - [`json_rpc`]: lines to messages, and faults to errors
 //! - [`protocol`]: the messages of ACP that are read and written
 //! - `client_forms`: what is said to the daemon
-//! - `daemon_event`: what the daemon says
+//! - `daemon_event`: what the daemon says; `daemon_offers`: its commands and models
+//! - `terminal_actuator`: the terminals of an editor, as the daemon is told of them
 //! - `render`: events of the daemon as updates of ACP
 //! - `session_link`: one session's connection, made again as often as it takes
 //! - `session_directory`: sessions of the daemon, with folder and title
@@ -24,5 +25,6 @@ pub mod protocol;
 mod render;
 mod session_directory;
 mod session_link;
+mod terminal_actuator;
 
 pub use agent::{AcpError, AgentOptions, run};

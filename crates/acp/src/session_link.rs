@@ -12,7 +12,7 @@ use bridle_shell::client::{DaemonClient, DaemonReader, DaemonTarget, DaemonWrite
 use bridle_shell::error::ErrorKind;
 use bridle_wire::oacp::{ClientHello, HelloActuator, ShellRole};
 
-use crate::agent::editor_terminal::{TERMINAL_ACTUATOR, actions};
+use crate::terminal_actuator::{TERMINAL_ACTUATOR, actions};
 
 /// Name of bridle's ACP shell, for requests of the engine.
 const SHELL_NAME: &str = "acp";

@@ -12,12 +12,7 @@ use super::{Agent, EditorRequest};
 use crate::client_forms;
 use crate::daemon_event::text;
 use crate::render::tool_call;
-
-/// Name of the actuator.
-pub(crate) const TERMINAL_ACTUATOR: &str = "editor-terminal";
-
-/// Word of its action.
-const RUN: &str = "run";
+use crate::terminal_actuator::{RUN, TERMINAL_ACTUATOR};
 
 /// Bytes of output that the editor keeps.
 const MAX_TERMINAL_BYTES: usize = 256 << 10;
@@ -27,30 +22,6 @@ const MAX_TERMINAL_RUNS: usize = 256;
 
 /// Words in front of every outcome.
 const CAUTION: &str = "run by the editor, not jailed, no undo";
-
-/// Actions of the actuator, as a hello describes them.
-pub(crate) fn actions() -> Value {
-    let argument = |name: &str, shape: &str, about: &str, is_required: bool| {
-        let mut pairs = vec![
-            ("name", Value::keyword(name)),
-            ("shape", Value::keyword(shape)),
-            ("about", Value::str(about)),
-        ];
-        pairs.extend(is_required.then(|| ("required", Value::bool(true))));
-        Value::plist(pairs)
-    };
-    let arguments = [
-        argument("command", "text", "Program", true),
-        argument("args", "texts", "Its arguments", false),
-        argument("cwd", "text", "Absolute folder; that of the session unless said", false),
-    ];
-    let about = "Run a program in a terminal of the user's editor: not jailed, no undo.";
-    Value::list([Value::plist([
-        ("name", Value::keyword(RUN)),
-        ("about", Value::str(about)),
-        ("arguments", Value::list(arguments)),
-    ])])
-}
 
 /// Command that the editor runs, or ran.
 #[derive(Debug, Clone, PartialEq)]
