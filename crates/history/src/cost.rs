@@ -40,6 +40,8 @@ pub struct CostSelection<'s> {
     pub session: Option<&'s str>,
     /// Only those from this time on, in milliseconds since 1970.
     pub since: i64,
+    /// Only those behind this record.
+    pub after: u64,
 }
 
 /// Sum of thoughts.
@@ -61,6 +63,8 @@ pub struct CostRow {
     pub microdollars: u64,
     /// Thoughts whose cost nobody knows.
     pub unpriced: u64,
+    /// Record of the latest of them.
+    pub last: u64,
 }
 
 impl CostRow {
@@ -78,6 +82,7 @@ impl CostRow {
         for (sum, more) in pairs {
             *sum = sum.saturating_add(more);
         }
+        self.last = self.last.max(other.last);
     }
 
     /// The cost of one thought; `None` if neither a model nor a skill had it.
@@ -101,6 +106,7 @@ impl CostRow {
             uncounted: u64::from(is_model && (input.is_none() || output.is_none())),
             microdollars: price.unwrap_or_default(),
             unpriced: u64::from(is_model && price.is_none()),
+            last: 0,
         })
     }
 }
@@ -123,7 +129,7 @@ impl RecordHistory {
             ..of_kinds([RecordKind::Drafted])
         };
         let mut rows: BTreeMap<String, CostRow> = BTreeMap::new();
-        let (mut forgotten, mut after) = (0, RecordNumber(0));
+        let (mut forgotten, mut after) = (0, RecordNumber(wanted.after));
         loop {
             let page = self.source.records(after, &filter, PAGE_RECORDS)?;
             let Some(last) = page.last() else { break };
@@ -134,6 +140,7 @@ impl RecordHistory {
                     continue;
                 };
                 let Some(thought) = CostRow::of(&record_body::value(text)) else { continue };
+                let thought = CostRow { last: record.number.0, ..thought };
                 let key = match by {
                     CostGrouping::Session => record.session.to_string(),
                     CostGrouping::Model => thought.key.clone(),

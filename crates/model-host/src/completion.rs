@@ -64,7 +64,7 @@ impl ModelCompleter {
         cancel.cancel();
         match asked.unwrap_or_default() {
             found if !found.is_empty() => found,
-            _ => self.by_memory(prefix, reach).await,
+            _ => complete_from_memory(&*self.recall, prefix, reach).await,
         }
     }
 
@@ -86,28 +86,34 @@ impl ModelCompleter {
         let answer = self.exchanger.exchange(&order, cancel, &|_| {}).await;
         answer.map_or_else(|_| Vec::new(), |it| fitting(prefix, &it.response.message.text()))
     }
+}
 
-    async fn by_memory(&self, prefix: &str, reach: Option<RecallReach>) -> Vec<String> {
-        let word = prefix.rsplit(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
-        let (Some(reach), false) = (reach, word.is_empty()) else { return Vec::new() };
-        let ask = RecallQuestion::Begin { prefix: word.to_owned(), limit: MAX_OBJECTS };
-        let Some(found) = self.recall.answer(ask, reach).await else { return Vec::new() };
-        let objects = found.get("objects").and_then(Value::elements).unwrap_or_default();
-        let texts = objects.iter().flat_map(|object| {
-            ["title", "snippet"].into_iter().filter_map(|key| object.get(key)?.as_str())
-        });
-        let start = &prefix[..prefix.len() - word.len()];
-        let mut suggestions = Vec::new();
-        for text in texts {
-            for found in text.split(|c: char| !c.is_alphanumeric() && c != '-') {
-                let is_longer = found.len() > word.len() && found.len() <= MAX_SUGGESTION_BYTES;
-                if is_longer && begins_with(found, word) {
-                    add(&mut suggestions, format!("{start}{found}"));
-                }
+/// Completions of the last word of a text by words of the memory, as far as `reach` goes.
+pub async fn complete_from_memory(
+    recall: &dyn MemoryRecall,
+    prefix: &str,
+    reach: Option<RecallReach>,
+) -> Vec<String> {
+    let prefix = &prefix[..prefix.floor_char_boundary(MAX_PREFIX_BYTES)];
+    let word = prefix.rsplit(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
+    let (Some(reach), false) = (reach, word.is_empty()) else { return Vec::new() };
+    let ask = RecallQuestion::Begin { prefix: word.to_owned(), limit: MAX_OBJECTS };
+    let Some(found) = recall.answer(ask, reach).await else { return Vec::new() };
+    let objects = found.get("objects").and_then(Value::elements).unwrap_or_default();
+    let texts = objects.iter().flat_map(|object| {
+        ["title", "snippet"].into_iter().filter_map(|key| object.get(key)?.as_str())
+    });
+    let start = &prefix[..prefix.len() - word.len()];
+    let mut suggestions = Vec::new();
+    for text in texts {
+        for found in text.split(|c: char| !c.is_alphanumeric() && c != '-') {
+            let is_longer = found.len() > word.len() && found.len() <= MAX_SUGGESTION_BYTES;
+            if is_longer && begins_with(found, word) {
+                add(&mut suggestions, format!("{start}{found}"));
             }
         }
-        suggestions
     }
+    suggestions
 }
 
 /// Lines of an answer that complete a text.

@@ -29,7 +29,7 @@ mod prompt;
 mod completion;
 mod thinker;
 
-pub use completion::ModelCompleter;
+pub use completion::{ModelCompleter, complete_from_memory};
 pub use price_book::{PriceBook, StatedPrices};
 pub use prices::{
     MAX_PRICE_LIST_BYTES, ModelPrices, PRICES_VERB, PriceCatalog, answer_price_questions,

@@ -22,7 +22,7 @@ pub(crate) fn run(args: &CostArgs) -> Result<BridleExit, CommandFailure> {
         CostKey::Day => CostGrouping::Day,
         CostKey::Skill => CostGrouping::Skill,
     };
-    let wanted = CostSelection { session: args.session.as_deref(), since };
+    let wanted = CostSelection { session: args.session.as_deref(), since, after: 0 };
     let history = open(&args.state)?;
     let (rows, forgotten) = history.costs(by, wanted).map_err(|error| failure(&error))?;
     if args.json {

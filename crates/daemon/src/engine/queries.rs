@@ -2,9 +2,10 @@
 //!
 //! In reading order:
 //! - `query`: lists, approvals, policies, the folder of the memory
-//! - `context_query`: questions with `:target :context`; `memory_query` and `buffer_query` answer them
+//! - `context_query`: questions with `:target :context`; `memory_query`, `buffer_query` and `completion_query`
+//!   answer them
 //! - `config_query`: settings, told to owners
-//! - `record_query`: the record, read over the protocol
+//! - `record_query`: the record, read over the protocol; `record_report`: reasons, deeds and costs, explained here
 //! - `effects_query`: projects, commits, actuators, the jail
 //! - `grant_query`: grants offered, made, listed, taken back
 //! - `provider_query`: providers of models: which models they have, and whether one answers
@@ -15,6 +16,7 @@
 //! - `facts`: what the daemon tells about itself
 
 pub(in crate::engine) mod buffer_query;
+mod completion_query;
 pub(in crate::engine) mod config_query;
 pub(in crate::engine) mod context_actuator;
 pub(in crate::engine) mod context_query;
@@ -30,3 +32,4 @@ pub(in crate::engine) mod prompt_memory;
 pub(in crate::engine) mod provider_query;
 pub(in crate::engine) mod query;
 pub(in crate::engine) mod record_query;
+mod record_report;

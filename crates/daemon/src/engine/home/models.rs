@@ -12,12 +12,16 @@ use bridle_model_host::{
     MemoryRecall, ModelCompleter, ModelPrices, ModelThinker, ModelThinkerSetup, PriceCatalog,
     ProviderApprovals, ProviderRegistry,
 };
+use tokio::sync::Semaphore;
 use zeroize::Zeroizing;
 
 use crate::config::DaemonConfig;
 
 /// Ports of the schemes, where an address names none.
 const SECRET_PORTS: [u16; 2] = [443, 80];
+
+/// Completions that models make at a time: somebody types, and each costs money.
+const MAX_MODEL_COMPLETIONS: usize = 2;
 
 /// Providers and the thinker that asks them.
 pub(in crate::engine) struct HomeModels {
@@ -27,6 +31,8 @@ pub(in crate::engine) struct HomeModels {
     pub(in crate::engine) prices: Arc<ModelPrices>,
     /// Maker of exchanges, with the keys of this home.
     pub(in crate::engine) exchanger: ModelExchanger,
+    /// Room for completions by a model; whoever finds none gets words of the memory.
+    pub(in crate::engine) completions: Semaphore,
     recall: Arc<dyn MemoryRecall>,
     project: Option<PathBuf>,
 }
@@ -48,6 +54,7 @@ impl HomeModels {
             registry,
             prices: Arc::new(ModelPrices::new(catalog)),
             exchanger: ModelExchanger::new(KeyReader::new(secrets)),
+            completions: Semaphore::new(MAX_MODEL_COMPLETIONS),
             recall,
             project: config.effects.project.clone(),
         }

@@ -17,6 +17,7 @@ use crate::engine::error::{EngineError, EngineErrorCode};
 use crate::engine::home::refusals::RefusedAttempt;
 use crate::engine::hub::Hub;
 use crate::engine::queries::buffer_query;
+use crate::engine::queries::completion_query;
 use crate::engine::queries::memory_query;
 
 /// The target whose requests are answered here.
@@ -36,6 +37,7 @@ const ACTIONS: &[ContextAction] = &[
     ContextAction { name: "get-skill-source", answer: memory_query::answer },
     ContextAction { name: "resolve-path", answer: memory_query::answer },
     ContextAction { name: "get-system-logs", answer: memory_query::answer },
+    ContextAction { name: "complete", answer: completion_query::answer },
 ];
 
 /// An answer in the making.

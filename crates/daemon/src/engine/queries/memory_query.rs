@@ -18,7 +18,7 @@ use crate::engine::hub::Hub;
 use crate::engine::queries::context_query::{Answering, QueryAnswer, QueryAsker};
 
 /// The session that a question is asked from when the connection is in none.
-const NO_SESSION: &str = "recall";
+pub(super) const NO_SESSION: &str = "recall";
 
 /// Records of the daemon that a log has: what it did, and what it refused.
 const LOGGED_RECORD_KINDS: [RecordKind; 6] = [

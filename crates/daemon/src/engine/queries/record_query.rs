@@ -1,8 +1,9 @@
 //! `:target :record`: the record, read over the protocol.
 //!
 //! Each action is one way in which history reads: a page, a record, the head, the sessions. Whoever explains,
-//! replays or exports does it at the other end with the same code as over the file, so the output is the same. An
-//! owner reads everything; everybody else the sessions that they may observe, and of the daemon's own records none.
+//! replays or exports does it at the other end with the same code as over the file, so the output is the same; for
+//! shells that have no such code `record_report` explains here. An owner reads everything; everybody else the
+//! sessions that they may observe, and of the daemon's own records none.
 
 use std::fmt;
 use std::sync::Arc;
@@ -19,6 +20,7 @@ use crate::engine::error::{EngineError, EngineErrorCode};
 use crate::engine::home::refusals::RefusedAttempt;
 use crate::engine::hub::Hub;
 use crate::engine::queries::query::success;
+use crate::engine::queries::record_report::RecordReport;
 
 /// Target of these requests.
 const RECORD: &str = "record";
@@ -49,6 +51,7 @@ enum RecordRead {
     Sessions,
     Waiting,
     Verify,
+    Report(RecordReport),
 }
 
 /// A question about the record.
@@ -66,7 +69,11 @@ impl RecordQuery {
         target: &KeywordName,
         payload: &Value,
     ) -> Option<Result<RecordQuery, EngineError>> {
-        (target.as_str() == RECORD).then(|| read(payload).map(RecordQuery))
+        let read = || match RecordReport::of(payload) {
+            Some(report) => report.map(RecordRead::Report),
+            None => read(payload),
+        };
+        (target.as_str() == RECORD).then(|| read().map(RecordQuery))
     }
 }
 
@@ -118,8 +125,8 @@ fn read(payload: &Value) -> Result<RecordRead, EngineError> {
         "waiting" => RecordRead::Waiting,
         "verify" => RecordRead::Verify,
         _ => {
-            let text = "expected an action of `:record`: :head :page :latest :record :session \
-                        :sessions :waiting :verify";
+            let text = "expected an action of `:record`: :costs :effects :head :page :latest :record \
+                        :session :sessions :verify :waiting :why";
             return Err(EngineError {
                 field: Some("action"),
                 ..EngineError::because(EngineErrorCode::Unsupported, text)
@@ -142,12 +149,16 @@ pub(super) async fn answer(
     if *who == Principal::Anonymous || (!is_owner && !is_for_others(&asked)) {
         return Err(hub.forbid(who, RefusedAttempt::Recall));
     }
-    if let (false, RecordRead::Page { filter, .. }) = (is_owner, &asked) {
-        let session = filter.session.clone().unwrap_or_default();
+    if let (false, Some(session)) = (is_owner, observed_session(&asked)) {
+        let session = Box::<str>::from(session);
         let row = hub.home.readers.read(move |reader| reader.session(&session)).await?;
         if !row.is_some_and(|row| is_visible(hub, who, &row)) {
             return Err(hub.forbid(who, RefusedAttempt::Recall));
         }
+    }
+    if let RecordRead::Report(report) = asked {
+        let state = hub.home.guard.state_folder().to_owned();
+        return hub.home.readers.read(move |reader| report.make(reader, &state)).await?;
     }
     let (home, viewer) = (Arc::clone(hub), who.clone());
     let sees = move |row: &SessionRow| viewer.is_owner() || is_visible(&home, &viewer, row);
@@ -157,14 +168,22 @@ pub(super) async fn answer(
 /// Whether somebody who is no owner may ask this at all: about single sessions.
 fn is_for_others(asked: &RecordRead) -> bool {
     match asked {
-        RecordRead::Page { filter, .. } => {
-            filter.session.as_deref().is_some_and(|it| !it.is_empty())
-        }
+        RecordRead::Page { .. } | RecordRead::Report(_) => observed_session(asked).is_some(),
         RecordRead::Record(_) | RecordRead::Session(_) | RecordRead::Sessions => true,
         RecordRead::Head | RecordRead::Latest { .. } | RecordRead::Waiting | RecordRead::Verify => {
             false
         }
     }
+}
+
+/// The session that a page or a report is about: whoever may observe it may have it.
+fn observed_session(asked: &RecordRead) -> Option<&str> {
+    let session = match asked {
+        RecordRead::Page { filter, .. } => filter.session.as_deref(),
+        RecordRead::Report(report) => report.observed_session(),
+        _ => None,
+    };
+    session.filter(|name| !name.is_empty())
 }
 
 fn is_visible(hub: &Hub, who: &Principal, row: &SessionRow) -> bool {
@@ -219,6 +238,8 @@ fn found(
             success("waiting", [("sessions", Value::list(names))])
         }
         RecordRead::Verify => verified(reader)?,
+        // Made before, with the history around it.
+        RecordRead::Report(_) => Value::Nil,
     })
 }
 

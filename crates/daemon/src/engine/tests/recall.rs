@@ -436,3 +436,24 @@ async fn a_policy_can_take_it_away() {
     assert_eq!(memex.ask(stranger(), "(:action :query)").await, Err(EngineErrorCode::NotPermitted));
     assert_eq!(memex.ask(owner(), "(:action :query)").await, Err(EngineErrorCode::NotPermitted));
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn completions_are_words_of_what_the_asker_may_see() {
+    let memex = Memex::new(&[(
+        "garden.org",
+        &format!("* Watering the zinnias\n* Secret :private:\n{CANARY} zinfandel\n"),
+    )])
+    .await;
+    let suggestions = |told: &Value| {
+        let all = told.get("suggestions").and_then(Value::elements).unwrap_or_default();
+        all.iter().filter_map(Value::as_str).map(str::to_owned).collect::<Vec<_>>()
+    };
+    let told = memex.ask(owner(), "(:action :complete :prefix \"I am wat\")").await.expect("words");
+    assert_eq!(suggestions(&told), ["I am Watering"]);
+    let told = memex.ask(stranger(), "(:action :complete :prefix \"zi\")").await.expect("words");
+    assert_eq!(suggestions(&told), ["zinnias"]);
+    let told = memex.ask(owner(), "(:action :complete :prefix \"\")").await.expect("words");
+    assert!(suggestions(&told).is_empty());
+    let refused = memex.ask(Principal::Anonymous, "(:action :complete :prefix \"zi\")").await;
+    assert_eq!(refused, Err(EngineErrorCode::NotPermitted));
+}

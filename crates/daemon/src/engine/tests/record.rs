@@ -239,3 +239,63 @@ async fn the_record_is_handed_out_to_those_who_may_see_it() {
     assert!(!sessions.to_string().contains("work"), "{sessions}");
     assert!(ask(Principal::Anonymous, "(:action :sessions)").await.is_err());
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn reports_say_why_what_and_for_how_much() {
+    let rig = Rig::start().await;
+    let shell = rig.join("work", |_| {}).await;
+    shell.prompt(1, "help");
+    shell.body(StreamEventKind::Say).await;
+    let theirs = rig.try_join(stranger(), "theirs", |_| {}).await.expect("attached");
+    theirs.prompt(1, "help");
+    theirs.body(StreamEventKind::Say).await;
+    let ask = |who, payload: &str| {
+        let text = format!("(:type :REQUEST :id 9 :target :record :payload {payload})");
+        let query = rig::query(&text).expect("understood");
+        crate::engine::ask_daemon(Arc::clone(&rig.hub), who, query, None)
+    };
+    let list =
+        |answer: &Value, key: &str| answer.get(key).and_then(Value::elements).map_or(0, <[_]>::len);
+    let why = ask(owner(), "(:action :why :session \"work\" :seq 2)").await.expect("reasons");
+    assert_eq!(why.get("kind").and_then(Value::as_keyword), Some("say"));
+    assert_eq!(list(&why, "decisions"), 1);
+    let decision = &why.get("decisions").and_then(Value::elements).expect("a list")[0];
+    assert_eq!(decision.get("verdict").and_then(Value::as_keyword), Some("allow"));
+    assert!(decision.get("facts").is_some(), "{decision}");
+    let number = why.get("record").and_then(Value::as_i64).expect("a number");
+    let same = ask(owner(), &format!("(:action :why :record {number})")).await.expect("reasons");
+    assert_eq!(why, same);
+    for payload in [
+        "(:action :why :session \"work\" :seq 99)",
+        "(:action :why :session \"nobody\" :seq 1)",
+        "(:action :why :record 100000)",
+        "(:action :effects :session \"nobody\")",
+        "(:action :costs :session \"nobody\")",
+    ] {
+        let refused = ask(owner(), payload).await.expect_err(payload);
+        assert_eq!(refused.code, EngineErrorCode::UnknownId, "{payload}");
+    }
+    for payload in ["(:action :why)", "(:action :why :seq 2)", "(:action :effects)"] {
+        let text = format!("(:type :REQUEST :id 9 :target :record :payload {payload})");
+        let refused = rig::query(&text).expect_err(payload);
+        assert_eq!(refused.code, EngineErrorCode::InvalidValue, "{payload}");
+    }
+    let costs = ask(owner(), "(:action :costs :session \"work\")").await.expect("sums");
+    assert_eq!(costs.get("thoughts").and_then(Value::as_i64), Some(0));
+    assert_eq!(costs.get("model"), None);
+    let effects = ask(stranger(), "(:action :effects :session \"theirs\")").await.expect("acts");
+    assert_eq!(list(&effects, "effects"), 0);
+    assert!(ask(stranger(), "(:action :costs :session \"theirs\")").await.is_ok());
+    // Reasons name policies and facts; of other sessions not even the name is told.
+    for payload in [
+        "(:action :why :session \"theirs\" :seq 2)",
+        "(:action :why :record 1)",
+        "(:action :effects :session \"work\")",
+        "(:action :costs :session \"work\")",
+        "(:action :costs :session \"nobody\")",
+    ] {
+        let refused = ask(stranger(), payload).await.expect_err(payload);
+        assert_eq!(refused.code, EngineErrorCode::NotPermitted, "{payload}");
+    }
+    assert!(ask(Principal::Anonymous, "(:action :costs :session \"work\")").await.is_err());
+}
