@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import unittest
 
-from bridle_client import Client, Engine, Hello, Key, Profile, Refused, Ui, keyword, plist
+from bridle_client import (
+    Actuator, Client, Engine, Hello, Key, OfferedAction, OfferedArgument, Piece, Profile, Question, Refused, Ui, get,
+    keyword, plist,
+)
 from bridle_client.oacp import Message
 from bridle_client.shell import Intent, Send, Shell, Wait
 
@@ -122,6 +125,61 @@ class Framed(unittest.TestCase):
             self.assertEqual(client.ask("slow down", WAIT).text, "slow: one, two, down")
         self.assertEqual((rung, len(asked)), (["3", "eval"], 1))
         self.assertTrue("".join(deltas).startswith("slow: "), deltas)
+
+    def test_a_declared_action_a_grant_and_a_stream_joined_late(self) -> None:
+        rules = """
+(rule :when "open *" :result nil :propose ((:target :editor :action :open-file :path "$1" :then-think t)))
+(rule :when "open *" :result (:outcome :done :value (:result *)) :say "opened $2")
+(rule :when "open *" :result t :say "not opened")
+(rule :when "slow *" :delay 20 :pace 300 :stream ("zwölf " "Äpfel, " "$1"))
+(default :say "nothing fits")
+"""
+        path = self.daemon.folder / "rules"
+        path.write_text(rules)
+        self.daemon.restart("--thinker", f"script:{path}", "--policy", str(self.daemon.folder / "policy.org"))
+        editor = Actuator("editor", (OfferedAction("open-file", "Open a file.", (OfferedArgument("path", required=True),)),))
+        asked: list[Question] = []
+        opened: list[str] = []
+
+        def open_file(request: Message) -> str:
+            opened.append(str(get(request.payload, "path")))
+            return "it"
+
+        hello = Hello(session="work", actuators=(editor,), render_rate=1000)
+        with Client(
+            self.daemon.unix, hello=hello, on_request=open_file, on_approval=lambda it: asked.append(it)
+        ) as client:
+            waits = client.prompt("open /a")
+            while not asked:
+                client.pump(0.1)
+            [scope] = [it for it in asked[0].scopes if it.name == "action"]
+            self.assertIn("editor", scope.allows)
+            preview = client.preview_grant(asked[0], "action", "1h", WAIT)
+            self.assertIs(get(preview.payload, "written"), None)
+            granted = client.grant(asked[0], "action", "1h", WAIT)
+            self.assertIn("Until", str(get(granted.payload, "sentence")))
+            self.assertEqual(client.wait(waits, WAIT).text, "opened it")
+            # The same again is not asked for, until the grant is taken back.
+            self.assertEqual(client.ask("open /a", WAIT).text, "opened it")
+            [grant] = client.grants(WAIT)
+            client.revoke_grant(str(get(grant, "grant")), WAIT)
+            self.assertEqual(client.grants(WAIT), [])
+            self.assertEqual((len(asked), opened), (1, ["/a", "/a"]))
+            # Somebody who comes in the middle hears what was streamed, each byte once.
+            pieces: list[Piece] = []
+            first = client.prompt("slow down")
+            client.on_piece = lambda piece: late.append(piece)
+            late: list[Piece] = []
+            while not late:
+                client.pump(0.05)
+            with Client(self.daemon.unix, session="work", on_piece=pieces.append) as other:
+                other.attach(WAIT)
+                while "".join(it.text for it in pieces) != "zwölf Äpfel, down":
+                    other.pump(0.1)
+                self.assertEqual({it.channel for it in pieces}, {"text"})
+                self.assertEqual([it.is_gap for it in pieces], [False] * len(pieces))
+            self.assertEqual(client.wait(first, WAIT).text, "zwölf Äpfel, down")
+            self.assertEqual("".join(it.text for it in late), "zwölf Äpfel, down")
 
     def test_signed(self) -> None:
         key = self.daemon.folder / "key"

@@ -3,6 +3,8 @@
 import unittest
 
 from bridle_client.oacp import Hello, Ledger, Message, Parts, ProtocolError, in_parts, plist
+from bridle_client.offer import Actuator, OfferedAction, OfferedArgument
+from bridle_client.piece import Piece, Pieces, voided
 from bridle_client.sexp import SexpError, Symbol, get, read, write
 
 from .vectors import octets, vectors
@@ -43,6 +45,69 @@ class Vectors(unittest.TestCase):
             ' :client "6f1c" :session "work" :cursor 12 :role :observer :shell :python :max-frame 16777215'
             " :receipts t :actuators (:bell)))",
         )
+
+
+class Offered(unittest.TestCase):
+    def test_actions_are_described_in_the_hello(self) -> None:
+        where = OfferedArgument("where", choices=("here", "aside"))
+        path = OfferedArgument("path", "Absolute path", required=True)
+        count = OfferedArgument("count", shape="integer")
+        actuator = Actuator("editor", ("eval", OfferedAction("open-file", "Open a file.", (path, where, count))))
+        hello = Hello(client="6f1c", actuators=("bell", actuator))
+        self.assertIn(
+            ":actuators (:bell (:name :editor :actions (:eval (:name :open-file :about \"Open a file.\" :arguments"
+            " ((:name :path :required t :about \"Absolute path\") (:name :where :shape :choice :choices (:here :aside))"
+            " (:name :count :shape :integer))))))",
+            write(hello.form(None, None, None)),
+        )
+        for wrong in (OfferedArgument("x", shape="number-of-things"), OfferedArgument("x", shape="choice")):
+            with self.assertRaises(ValueError):
+                wrong.form()
+
+
+def delta(more: str) -> Message:
+    return Message.parse(f"(:type :EVENT :meta (:session \"s\") :payload (:action :delta :turn 3 {more}))")
+
+
+class Streams(unittest.TestCase):
+    def texts(self, *pieces: str) -> list[tuple[str, str, str, bool]]:
+        known = Pieces()
+        found = [known.take(piece) for piece in map(Piece.of, map(delta, pieces)) if piece]
+        return [(it.thought, it.channel, it.text, it.is_gap) for it in found if it]
+
+    def test_what_came_again_is_given_once(self) -> None:
+        made = self.texts(
+            ':thought 12 :channel :text :offset 0 :text "übér "',
+            ':thought 12 :channel :reasoning :offset 0 :text "hm"',
+            ':thought 12 :channel :text :offset 0 :text "übér zw"',
+            ':thought 12 :channel :text :offset 9 :text "ölf"',
+            ':thought 12 :channel :text :offset 0 :text "üb"',
+            ':thought 13 :channel :output :offset 900 :text "late"',
+        )
+        self.assertEqual(
+            made,
+            [
+                ("12", "text", "übér ", False), ("12", "reasoning", "hm", False), ("12", "text", "zw", False),
+                ("12", "text", "ölf", False), ("13", "output", "late", True),
+            ],
+        )
+
+    def test_a_daemon_that_names_the_turn_alone(self) -> None:
+        self.assertEqual(self.texts(':text "a"', ':text "a"'), [("turn-3", "text", "a", False)] * 2)
+
+    def test_what_is_taken_back_begins_anew(self) -> None:
+        known, piece = Pieces(), Piece.of(delta(':thought 1 :channel :text :offset 0 :text "no"'))
+        assert piece is not None
+        self.assertEqual(known.take(piece), piece)
+        self.assertIsNone(known.take(piece))
+        void = Message.parse("(:type :EVENT :payload (:action :voided :turn 3 :thought 1))")
+        self.assertEqual(voided(void), "1")
+        known.void("1")
+        self.assertEqual(known.take(piece), piece)
+
+    def test_other_messages_are_no_pieces(self) -> None:
+        self.assertIsNone(Piece.of(event(3)))
+        self.assertIsNone(voided(event(3)))
 
 
 def event(seq: int, more: str = "") -> Message:

@@ -4,7 +4,9 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { type TestContext, test } from "node:test";
 
-import { Client, type ClientOptions, Engine, type Message, Refused, Shell, keyword, plist } from "../src/index.js";
+import {
+  Client, type ClientOptions, Engine, type Message, type Piece, type Question, Refused, Shell, get, keyword, plist,
+} from "../src/index.js";
 import { Daemon } from "./daemon.js";
 
 /** Milliseconds after which something that should happen has not: generous, for busy machines. */
@@ -106,6 +108,64 @@ test("an error is an exception with its code", async (context) => {
   await using(daemon.tcp, { session: "mine" }, (stranger) =>
     assert.rejects(stranger.ask("help", WAIT), refusal("unknown-session")),
   );
+});
+
+test("a declared action, a grant and a stream that is joined late", async (context) => {
+  const daemon = await daemonFor(context);
+  const rules = `
+(rule :when "open *" :result nil :propose ((:target :editor :action :open-file :path "$1" :then-think t)))
+(rule :when "open *" :result (:outcome :done :value (:result *)) :say "opened $2")
+(rule :when "open *" :result t :say "not opened")
+(rule :when "slow *" :delay 20 :pace 300 :stream ("zwölf " "Äpfel, " "$1"))
+(default :say "nothing fits")
+`;
+  writeFileSync(`${daemon.folder}/rules`, rules);
+  await daemon.restart("--thinker", `script:${daemon.folder}/rules`, "--policy", `${daemon.folder}/policy.org`);
+  const asked: Question[] = [];
+  const opened: string[] = [];
+  const options: ClientOptions = {
+    session: "work",
+    actuators: [{ name: "editor", actions: [{ name: "open-file", arguments: [{ name: "path", required: true }] }] }],
+    renderRate: 1000,
+    onRequest: (request) => {
+      opened.push(String(get(request.payload, "path")));
+      return "it";
+    },
+    onApproval: (question) => {
+      asked.push(question);
+      return undefined;
+    },
+  };
+  const until = async (done: () => boolean): Promise<void> => {
+    for (const end = Date.now() + WAIT; !done() && Date.now() < end; ) await new Promise((go) => setTimeout(go, 10));
+    assert.ok(done(), "it came");
+  };
+  await using(daemon.unix, options, async (client) => {
+    const waits = client.prompt("open /a");
+    await until(() => asked.length > 0);
+    const question = asked[0]!;
+    assert.match(question.scopes.find((scope) => scope.name === "action")?.allows ?? "", /editor/);
+    const preview = await client.previewGrant(question, "action", "1h", WAIT);
+    assert.equal(get(preview.payload, "written"), null);
+    const granted = await client.grant(question, "action", "1h", WAIT);
+    assert.match(String(get(granted.payload, "sentence")), /^Until/);
+    assert.equal((await client.wait(waits, WAIT)).text, "opened it");
+    // The same again is not asked for, until the grant is taken back.
+    assert.equal((await client.ask("open /a", WAIT)).text, "opened it");
+    const [grant] = await client.grants(WAIT);
+    await client.revokeGrant(String(get(grant!, "grant")), WAIT);
+    assert.deepEqual(await client.grants(WAIT), []);
+    assert.deepEqual([asked.length, opened], [1, ["/a", "/a"]]);
+    // Somebody who comes in the middle hears what was streamed, each byte once.
+    const all = "zwölf Äpfel, down";
+    const pieces: Piece[] = [];
+    const late = client.prompt("slow down");
+    await using(daemon.unix, { session: "work", onPiece: (piece) => pieces.push(piece) }, () =>
+      until(() => pieces.map((it) => it.text).join("") === all),
+    );
+    assert.ok(pieces.every((it) => it.channel === "text" && !it.isGap));
+    assert.equal((await client.wait(late, WAIT)).text, all);
+  });
 });
 
 test("requests, deltas and approvals", async (context) => {

@@ -14,6 +14,7 @@ import { type Socket, connect } from "node:net";
 
 import { ConnectionSeal, Decoder, FrameError, MAX_FRAME, Seal, encode } from "./frame.js";
 import { FOR_NOW, type Hello, type Id, Ledger, Message, Parts, ProtocolError, inParts, plist, word } from "./oacp.js";
+import { type Piece, Pieces, pieceOf, voidedBy } from "./piece.js";
 import { SexpError, Sym, type Value, get, keyword, write } from "./sexp.js";
 
 /** Milliseconds for an answer, unless told otherwise: a daemon gives up on a turn after that time. */
@@ -36,6 +37,12 @@ export interface Key {
   secret: Uint8Array;
 }
 
+/** How far a lasting yes would go: a word, such as `action` or `file`, and what it allows. */
+export interface Scope {
+  readonly name: string;
+  readonly allows: string;
+}
+
 /** Something that is done only after a yes. `wanted` is exactly what the yes is for. */
 export interface Question {
   readonly id: string;
@@ -45,6 +52,8 @@ export interface Question {
   readonly wanted: Value;
   readonly hash: string;
   readonly deadline: number | undefined;
+  /** Scopes in which an owner may allow it from now on, with `Client.grant`. */
+  readonly scopes: readonly Scope[];
 }
 
 export interface ClientOptions extends Hello {
@@ -55,8 +64,12 @@ export interface ClientOptions extends Hello {
   onRequest?: (request: Message) => Value | Promise<Value>;
   /** Gives `allow`, `deny`, or undefined to leave a question open. */
   onApproval?: (question: Question) => string | undefined | Promise<string | undefined>;
-  /** Gets pieces of answers under way. */
+  /** Gets the text of answers under way. */
   onDelta?: (text: string) => void;
+  /** Gets every channel of what is made, each piece once. */
+  onPiece?: (piece: Piece) => void;
+  /** Gets the thought whose pieces do not count any more. */
+  onVoid?: (thought: string) => void;
   /** Whether events are kept for `events`; a program that only asks says false. */
   keepEvents?: boolean;
 }
@@ -73,6 +86,7 @@ export class Client {
   private readonly queue: Message[] = [];
   private readonly waiting = new Set<() => void>();
   private readonly busy = new Set<Id>();
+  private readonly pieces = new Pieces();
   private peerMax = MAX_FRAME;
   private failure: Error | undefined;
   private closed = false;
@@ -152,6 +166,30 @@ export class Client {
   /** Answers a question that was left open: `allow` or `deny`. */
   answer(question: Question, verdict: string): void {
     this.respond(question.id, verdictOn(question, verdict));
+  }
+
+  /** What allowing a question in a scope for a time (`30m`, `12h`, `7d`) would mean. Changes nothing. */
+  previewGrant(question: Question, scope: string, span = "7d", timeout: number | undefined = ANSWER_WAIT): Promise<Message> {
+    return this.request([...grantOf(question, scope, span), keyword("preview"), true], "system", timeout);
+  }
+
+  /** Allows a question, and what its scope says for a time: for owners. The payload has `:sentence`. */
+  async grant(question: Question, scope: string, span = "7d", timeout: number | undefined = ANSWER_WAIT): Promise<Message> {
+    const answer = await this.request(grantOf(question, scope, span), "system", timeout);
+    this.ledger.endRequest(question.id);
+    return answer;
+  }
+
+  /** What is allowed without asking, as property lists with `:grant`, `:sentence` and `:until`. */
+  async grants(timeout: number | undefined = ANSWER_WAIT): Promise<Value[]> {
+    const answer = await this.request(plist({ action: keyword("grants") }), "system", timeout);
+    const grants = get(answer.payload, "grants");
+    return Array.isArray(grants) ? grants : [];
+  }
+
+  /** Takes a grant back by its id, or all that are over by the id `expired`. */
+  revokeGrant(grant: string, timeout: number | undefined = ANSWER_WAIT): Promise<Message> {
+    return this.request(plist({ action: keyword("revoke-grant"), grant }), "system", timeout);
   }
 
   /** Ends the connection. What was acknowledged is done all the same. */
@@ -298,11 +336,24 @@ export class Client {
     } else if (message.type === "response" && saying) {
       // Some answers of the daemon itself are not recorded and have no number.
       saying.answer = message;
-    } else if (message.action === "delta") {
-      // Other channels show the way to the answer, not the answer.
-      const channel = word(get(message.payload, "channel")) ?? "text";
-      if (channel === "text") this.options.onDelta?.(message.text ?? "");
+    } else {
+      this.shown(message);
     }
+  }
+
+  /** Takes what is shown while it is made, if a message is that. */
+  private shown(message: Message): void {
+    const thought = voidedBy(message);
+    if (thought !== undefined) {
+      this.pieces.void(thought);
+      this.options.onVoid?.(thought);
+    }
+    const piece = pieceOf(message);
+    const fresh = piece && this.pieces.take(piece);
+    if (!fresh) return;
+    this.options.onPiece?.(fresh);
+    // Other channels show the way to the answer, not the answer.
+    if (fresh.channel === "text") this.options.onDelta?.(fresh.text);
   }
 
   /** Takes the daemon's hello, and answers it when frames are signed. */
@@ -446,7 +497,26 @@ function questionOf(message: Message): Question {
     wanted: get(message.payload, "wanted"),
     hash: text("hash"),
     deadline: typeof deadline === "number" ? deadline : undefined,
+    scopes: scopesOf(get(message.payload, "scopes")),
   };
+}
+
+function scopesOf(value: Value): Scope[] {
+  return (Array.isArray(value) ? value : []).flatMap((entry) => {
+    const [name, allows] = [word(get(entry, "scope")), get(entry, "allows")];
+    return name && typeof allows === "string" ? [{ name, allows }] : [];
+  });
+}
+
+function grantOf(question: Question, scope: string, span: string): Value[] {
+  // The hash makes sure that it is a yes to what was shown.
+  return plist({
+    action: keyword("grant"),
+    approval: question.id,
+    scope: keyword(scope),
+    hash: question.hash || null,
+    for: span,
+  });
 }
 
 function verdictOn(question: Question, verdict: string): Value[] {

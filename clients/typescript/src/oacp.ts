@@ -9,6 +9,7 @@
 import { randomBytes, randomUUID } from "node:crypto";
 
 import { MAX_FRAME, type Unit } from "./frame.js";
+import { type Actuator, offerOf } from "./offer.js";
 import { Sym, type Value, get, isPlist, keyword, read, write } from "./sexp.js";
 
 /** The version of the framed protocol that this client speaks. */
@@ -153,7 +154,7 @@ export interface Hello {
   shell?: string;
   client?: string;
   role?: "controller" | "observer";
-  actuators?: readonly string[];
+  actuators?: readonly (string | Actuator)[];
   renderRate?: number;
   maxFrame?: number;
   unit?: Unit;
@@ -196,7 +197,7 @@ export class Ledger {
       maxFrame: hello.maxFrame ?? MAX_FRAME,
       renderRate: hello.renderRate,
       receipts: true,
-      actuators: hello.actuators?.map(keyword) ?? null,
+      actuators: hello.actuators?.map(offerOf) ?? null,
       auth: auth ?? null,
     });
     return plist({ type: new Sym(":EVENT"), payload });

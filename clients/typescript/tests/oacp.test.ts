@@ -3,7 +3,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
+import type { OfferedAction } from "../src/offer.js";
 import { Ledger, Message, Parts, ProtocolError, inParts, plist } from "../src/oacp.js";
+import { Pieces, pieceOf, voidedBy } from "../src/piece.js";
 import { SexpError, Sym, get, read, write } from "../src/sexp.js";
 import { octets, vectors } from "./vectors.js";
 
@@ -39,6 +41,62 @@ test("the hello is one that the daemon knows", () => {
       ' :client "6f1c" :session "work" :cursor 12 :role :observer :shell :node :max-frame 16777215' +
       " :receipts t :actuators (:bell)))",
   );
+});
+
+test("actions are described in the hello", () => {
+  const open: OfferedAction = {
+    name: "open-file",
+    about: "Open a file.",
+    arguments: [
+      { name: "path", about: "Absolute path", required: true },
+      { name: "where", choices: ["here", "aside"] },
+      { name: "count", shape: "integer" },
+    ],
+  };
+  const ledger = new Ledger({ actuators: ["bell", { name: "editor", actions: ["eval", open] }, { name: "bare" }] });
+  const said =
+    ':actuators (:bell (:name :editor :actions (:eval (:name :open-file :about "Open a file.' +
+    '" :arguments ((:name :path :required t :about "Absolute path") (:name :where :shape :choice :choices' +
+    " (:here :aside)) (:name :count :shape :integer))))) :bare)";
+  assert.ok(write(ledger.attachment()).includes(said), write(ledger.attachment()));
+});
+
+function delta(more: string): Message {
+  return Message.parse(`(:type :EVENT :meta (:session "s") :payload (:action :delta :turn 3 ${more}))`);
+}
+
+test("what is streamed again is given once", () => {
+  const known = new Pieces();
+  const made = [
+    ':thought 12 :channel :text :offset 0 :text "übér "',
+    ':thought 12 :channel :reasoning :offset 0 :text "hm"',
+    ':thought 12 :channel :text :offset 0 :text "übér zw"',
+    ':thought 12 :channel :text :offset 9 :text "ölf"',
+    ':thought 12 :channel :text :offset 0 :text "üb"',
+    ':thought 13 :channel :output :offset 900 :text "late"',
+    ':text "a"',
+    ':text "a"',
+  ].flatMap((more) => known.take(pieceOf(delta(more))!) ?? []);
+  assert.deepEqual(
+    made.map((it) => [it.thought, it.channel, it.text, it.isGap]),
+    [
+      ["12", "text", "übér ", false], ["12", "reasoning", "hm", false], ["12", "text", "zw", false],
+      ["12", "text", "ölf", false], ["13", "output", "late", true],
+      ["turn-3", "text", "a", false], ["turn-3", "text", "a", false],
+    ],
+  );
+});
+
+test("what is taken back begins anew, and other messages are no pieces", () => {
+  const known = new Pieces();
+  const piece = pieceOf(delta(':thought 1 :channel :text :offset 0 :text "no"'))!;
+  assert.deepEqual(known.take(piece), piece);
+  assert.equal(known.take(piece), undefined);
+  const taken = voidedBy(Message.parse("(:type :EVENT :payload (:action :voided :turn 3 :thought 1))"));
+  assert.equal(taken, "1");
+  known.void(taken!);
+  assert.deepEqual(known.take(piece), piece);
+  assert.deepEqual([pieceOf(event(3)), voidedBy(event(3))], [undefined, undefined]);
 });
 
 const saying = plist({ type: new Sym(":EVENT") });

@@ -22,6 +22,7 @@ from typing import Callable, Optional
 
 from .frame import MAX_FRAME, ConnectionSeal, Decoder, FrameError, Seal, encode
 from .oacp import FOR_NOW, Hello, Id, Ledger, Message, Parts, ProtocolError, Saying, in_parts, plist, word
+from .piece import Piece, Pieces, voided
 from .sexp import SexpError, Symbol, Value, get, keyword, write
 
 CONNECT_WAIT = 10.0
@@ -56,6 +57,14 @@ class Key:
 
 
 @dataclass(frozen=True)
+class Scope:
+    """How far a lasting yes would go: a word, such as `action` or `file`, and what it allows."""
+
+    name: str
+    allows: str
+
+
+@dataclass(frozen=True)
 class Question:
     """Something that is done only after a yes. `wanted` is exactly what the yes is for."""
 
@@ -66,6 +75,8 @@ class Question:
     wanted: Value
     hash: str
     deadline: int | None
+    scopes: tuple[Scope, ...] = ()
+    """Scopes in which an owner may allow it from now on, with `Client.grant`."""
 
 
 class CannotConnect(ConnectionError, TimeoutError):
@@ -90,13 +101,17 @@ class Client:
         on_request: Answers | None = None,
         on_approval: Approves | None = None,
         on_delta: Callable[[str], None] | None = None,
+        on_piece: Callable[[Piece], None] | None = None,
+        on_void: Callable[[str], None] | None = None,
         keep_events: bool = True,
     ) -> None:
         """`address` is `HOST:PORT` or the path of a Unix socket; `hello` says more than a session.
 
         With a `cursor`, everything after that number is heard, and 0 is the whole session; without
-        one, what happens from now on. `on_request` makes this shell an actuator. A program that only
-        asks, and never takes `events`, says `keep_events=False`.
+        one, what happens from now on. `on_request` makes this shell an actuator. `on_delta` gets the text
+        of answers under way, `on_piece` every channel of what is made, each piece once; `on_void` the thought
+        whose pieces do not count any more. A program that only asks, and never takes `events`, says
+        `keep_events=False`.
         """
         self.address = address
         self.ledger = Ledger(hello or Hello(session=session), cursor)
@@ -104,6 +119,9 @@ class Client:
         self.on_request = on_request
         self.on_approval = on_approval
         self.on_delta = on_delta
+        self.on_piece = on_piece
+        self.on_void = on_void
+        self._pieces = Pieces()
         self._keep_events = keep_events
         self._queue: deque[Message] = deque()
         self._later: deque[tuple[float, Saying]] = deque()
@@ -180,6 +198,31 @@ class Client:
         response = _verdict(question, verdict)
         self.ledger.keep_answer(question.id, response)
         self._write(response)
+
+    def preview_grant(
+        self, question: Question, scope: str, span: str = "7d", timeout: float | None = ANSWER_WAIT
+    ) -> Message:
+        """What allowing a question in a scope for a time (`30m`, `12h`, `7d`) would mean. Changes nothing."""
+        payload = _grant(question, scope, span)
+        return self.request(payload + plist(preview=True), "system", timeout)
+
+    def grant(
+        self, question: Question, scope: str, span: str = "7d", timeout: float | None = ANSWER_WAIT
+    ) -> Message:
+        """Allows a question, and what its scope says for a time: for owners. The payload has `:sentence`."""
+        answer = self.request(_grant(question, scope, span), "system", timeout)
+        self.ledger.end_request(question.id)
+        return answer
+
+    def grants(self, timeout: float | None = ANSWER_WAIT) -> list[Value]:
+        """What is allowed without asking, as property lists with `:grant`, `:sentence` and `:until`."""
+        answer = self.request(plist(action=keyword("grants")), "system", timeout)
+        grants = get(answer.payload, "grants")
+        return grants if isinstance(grants, list) else []
+
+    def revoke_grant(self, grant: str, timeout: float | None = ANSWER_WAIT) -> Message:
+        """Takes a grant back by its id, or all that are over by the id `expired`."""
+        return self.request(plist(action=keyword("revoke-grant"), grant=grant), "system", timeout)
 
     def pump(self, timeout: float) -> None:
         """Takes what has come, waiting so many seconds at most: for programs with a loop of their own."""
@@ -306,10 +349,24 @@ class Client:
         elif message.type == "response" and message.id in self.ledger.sayings:
             # Some answers of the daemon itself are not recorded and have no number.
             self.ledger.sayings[message.id].answer = message
-        elif message.action == "delta" and self.on_delta:
-            # Other channels show the way to the answer, not the answer.
-            if (word(get(message.payload, "channel")) or "text") == "text":
-                self.on_delta(message.text or "")
+        else:
+            self._shown(message)
+
+    def _shown(self, message: Message) -> None:
+        """Takes what is shown while it is made, if a message is that."""
+        piece, thought = Piece.of(message), voided(message)
+        if thought is not None:
+            self._pieces.void(thought)
+            if self.on_void:
+                self.on_void(thought)
+        new = self._pieces.take(piece) if piece else None
+        if new is None:
+            return
+        if self.on_piece:
+            self.on_piece(new)
+        # Other channels show the way to the answer, not the answer.
+        if self.on_delta and new.channel == "text":
+            self.on_delta(new.text)
 
     def _greeted(self, link: _Link, message: Message) -> None:
         """Takes the daemon's hello, and answers it when frames are signed."""
@@ -422,8 +479,23 @@ def _question(message: Message, id: str) -> Question:
     deadline = get(message.meta, "deadline")
     return Question(
         id, text("question"), text("risk"), text("target"), get(message.payload, "wanted"), text("hash"),
-        deadline if isinstance(deadline, int) else None,
+        deadline if isinstance(deadline, int) else None, _scopes(get(message.payload, "scopes")),
     )
+
+
+def _scopes(value: Value) -> tuple[Scope, ...]:
+    scopes = []
+    for entry in value if isinstance(value, list) else []:
+        name, allows = word(get(entry, "scope")), get(entry, "allows")
+        if name and isinstance(allows, str):
+            scopes.append(Scope(name, allows))
+    return tuple(scopes)
+
+
+def _grant(question: Question, scope: str, span: str) -> list[Value]:
+    # The hash makes sure that it is a yes to what was shown.
+    payload = plist(action=keyword("grant"), approval=question.id, scope=keyword(scope), hash=question.hash or None)
+    return payload + [keyword("for"), span]
 
 
 def _verdict(question: Question, verdict: str) -> list[Value]:

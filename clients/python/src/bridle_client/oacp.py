@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import secrets
 import uuid
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Union
+from typing import Protocol, Union
 
 from .frame import MAX_FRAME
 from .sexp import Symbol, Value, get, is_plist, keyword, read, write
@@ -33,6 +34,14 @@ PART_OVERHEAD = 512
 """Room in a frame for what stands around the data of a part."""
 
 Id = Union[int, str]
+
+
+class Offers(Protocol):
+    """Something that a shell offers to carry out: see `offer.Actuator`."""
+
+    def form(self) -> Value:
+        """As the hello says it."""
+        ...
 
 
 class ProtocolError(Exception):
@@ -161,7 +170,7 @@ class Hello:
     shell: str = "python"
     client: str = field(default_factory=lambda: str(uuid.uuid4()))
     role: str = "controller"
-    actuators: tuple[str, ...] = ()
+    actuators: Sequence[Union[str, Offers]] = ()
     render_rate: int | None = None
     max_frame: int = MAX_FRAME
     unit: str = "bytes"
@@ -181,7 +190,7 @@ class Hello:
             max_frame=self.max_frame,
             render_rate=self.render_rate,
             receipts=True,
-            actuators=[keyword(name) for name in self.actuators] or None,
+            actuators=[keyword(it) if isinstance(it, str) else it.form() for it in self.actuators] or None,
             auth=auth,
         )
         return plist(type=Symbol(":EVENT"), payload=payload)
