@@ -31,6 +31,35 @@
 (defconst bridle-action--longest-ast 32768
   "Characters of a buffer that Org parses here; longer ones go as text.")
 
+(defconst bridle-action-offers
+  '((:name :emacs
+     :actions
+     ((:name :message :about "Say something to the user."
+       :arguments ((:name :text :required t :about "Text")
+                   (:name :level :shape :choice :choices (:info :warning :error))))
+      :notify
+      (:name :complete :about "Give completions of the text before point."
+       :arguments ((:name :prefix :required t :about "Text before point")
+                   (:name :suggestions :shape :texts :required t :about "Whole texts")))
+      :eval
+      :insert-at-end
+      (:name :refactor-subtree :about "Set properties of a heading in an open buffer."
+       :arguments ((:name :target-id :required t :about "ID of the heading")
+                   (:name :properties :shape :plist :required t :about "Names and values")))
+      (:name :update-node :about "Change title, state or body of a heading in an open buffer."
+       :arguments ((:name :target-id :required t :about "ID of the heading")
+                   (:name :title) (:name :todo :about "TODO keyword")
+                   (:name :body :about "Text of the heading itself, without those below it")))
+      ;; The plain name is an edit of the memory.
+      (:name :refile-subtree :about "Move a subtree of an open buffer below another heading of it."
+       :arguments ((:name :target-id :required t :about "ID of the heading")
+                   (:name :to :required t :about "ID of the other heading")))
+      (:name :get-ast :about "Read an open buffer: its Org tree, or its text."
+       :arguments ((:name :buffer :about "Name of the buffer; or give file")
+                   (:name :file :about "Absolute path of an open file"))))))
+  "What this editor carries out, for its hello.
+Describing it grants nothing: the daemon judges, and this editor asks.")
+
 (defvar bridle-action--approved nil
   "What was allowed here by an answer to the guard: (TEXT . TIME).")
 
@@ -47,7 +76,7 @@ Return the payload of the answer, or nil when it comes later."
     ((or "message" "notify") (bridle-action--message session payload))
     ("complete" (bridle-action--complete payload))
     ("eval" (bridle-action--eval session id payload))
-    ((or "insert-at-end" "insert" "refactor-subtree" "update-node" "refile")
+    ((or "insert-at-end" "insert" "refactor-subtree" "update-node" "refile-subtree" "refile")
      (bridle-action--edit session id payload))
     ("get-ast" (bridle-action--read session id payload))
     (_ '(:status :error :code :unsupported :message "this editor does not do that"))))
@@ -113,7 +142,8 @@ Return the payload of the answer, or nil when it comes later."
   "Ask here for a yes to PAYLOAD, request ID of SESSION.
 TEXT is the question, RISK and DIFF go with it; THEN is called after a
 yes and returns the payload of the answer.  Return nil, or a refusal."
-  (if (bridle-action--was-approved payload)
+  ;; Who said yes to the guard has seen the code, but no diff of a buffer: that is shown in any case.
+  (if (and (not diff) (bridle-action--was-approved payload))
       (bridle-action--try then)
     (unless (bridle-session-add-question
              session
@@ -193,7 +223,8 @@ yes and returns the payload of the answer.  Return nil, or a refusal."
 
 (defun bridle-action--buffer (payload)
   "Return the open buffer that PAYLOAD names, or nil: no file is visited."
-  (let ((name (bridle-get-string payload :buffer)) (file (bridle-get-string payload :file))
+  (let ((name (bridle-get-string payload :buffer))
+        (file (bridle-get-string payload :file))
         (id (bridle-get-name payload :target-id)))
     (cond
      (name (get-buffer name))
@@ -246,10 +277,10 @@ Only for a saved file and a heading with an id."
                  `((:action :set-title ,@place :title ,(bridle-get-string payload :title))))
             (and (bridle-get-name payload :todo)
                  `((:action :set-state ,@place :state ,(bridle-get-name payload :todo))))))
-          ("refile"
-           (and (bridle-get-name payload :to)
-                `((:action :refile ,@place
-                   :to (:path ,(expand-file-name file) :id ,(bridle-get-name payload :to)))))))))))
+          ((or "refile-subtree" "refile")
+           (let ((to (bridle-get-name payload :to)))
+             (and to `((:action :refile ,@place
+                        :to (:path ,(expand-file-name file) :id ,to)))))))))))
 
 (defun bridle-action--properties (payload)
   "Return the properties of PAYLOAD as lists of a name and a string."
@@ -272,7 +303,7 @@ daemon has no such memory the buffer is changed instead."
            (if (null steps)
                (bridle-session-answer session id `(:status :success :result ,result))
              (bridle-session-request
-              (bridle-session-aside session) :memory (pop steps)
+              session :memory (pop steps)
               (lambda (answer)
                 (pcase (bridle-get-word answer :status)
                   ("success" (next (or (bridle-get-string (bridle-get answer :result) :diff) "done")))
@@ -355,7 +386,7 @@ daemon has no such memory the buffer is changed instead."
        (pcase-dolist (`(,name ,value) (bridle-action--properties payload))
          (org-entry-put (point) name value)))
       ("update-node" (bridle-action--update-node payload))
-      ("refile"
+      ((or "refile-subtree" "refile")
        (let* ((to (or (bridle-get-name payload :to) (error "No `:to'")))
               (end (save-excursion (org-end-of-subtree t t) (point)))
               (text (delete-and-extract-region (point) end)))

@@ -39,13 +39,42 @@
 (defun bridle-approvals ()
   "List the questions that wait for a yes."
   (interactive)
-  (let ((buffer (get-buffer-create "*bridle approvals*")))
+  (let ((buffer (get-buffer-create "*bridle approvals*"))
+        (session (or bridle-org-session (car bridle-sessions) (bridle-current-session))))
     (with-current-buffer buffer
       (unless (derived-mode-p 'bridle-approvals-mode) (bridle-approvals-mode))
       (bridle-approve--fill)
       (tabulated-list-print t))
     (add-hook 'bridle-questions-changed-hook #'bridle-approve--refresh)
+    (bridle-approve--ask-elsewhere session)
     (pop-to-buffer buffer)))
+
+(declare-function bridle-current-session "bridle" ())
+
+(defvar bridle-approve--elsewhere nil
+  "Questions of sessions that are not open in this Emacs.")
+
+(defun bridle-approve--ask-elsewhere (session)
+  "Have the questions of all sessions listed by the daemon of SESSION."
+  (bridle-session-request
+   session :system '(:action :approvals)
+   (lambda (payload)
+     (setq bridle-approve--elsewhere
+           (cl-loop for entry in (bridle-get-list payload :approvals) repeat 200
+                    for question = (bridle-approve--elsewhere session entry)
+                    when question collect question))
+     (bridle-approve--refresh))))
+
+(defun bridle-approve--elsewhere (session entry)
+  "Return the question that ENTRY of the daemon of SESSION tells of.
+Nil where this Emacs has it in a session of its own, or may not answer."
+  (let ((id (bridle-get-string entry :approval)) (name (bridle-get-string entry :session)))
+    (and id name (bridle-get entry :may-answer)
+         (not (bridle-session-find name))
+         (let ((question (bridle-session-read-question session id entry)))
+           (setf (bridle-question-kind question) 'elsewhere
+                 (bridle-question-place question) (bridle-text-line name 64))
+           question))))
 
 (defun bridle-approve--refresh ()
   "Show in the list of questions what is open now."
@@ -62,12 +91,16 @@
          (lambda (question)
            (list question
                  (vector (bridle-text-line (format "%s" (bridle-question-id question)) 30)
-                         (bridle-session-name (bridle-question-session question))
+                         (bridle-approve--place question)
                          (bridle-text-line (or (bridle-question-risk question) "") 12)
                          (let ((at (bridle-question-deadline question)))
                            (if at (format-time-string "%d %b %R" (/ at 1000)) ""))
                          (bridle-approve--summary question))))
-         (bridle-all-questions))))
+         (append (bridle-all-questions) bridle-approve--elsewhere))))
+
+(defun bridle-approve--place (question)
+  "Return the name of the session that asks QUESTION."
+  (or (bridle-question-place question) (bridle-session-name (bridle-question-session question))))
 
 (defun bridle-approve--summary (question)
   "Return what QUESTION is for in one line."
@@ -129,7 +162,7 @@
   (let ((wanted (bridle-question-wanted question)))
     (insert (bridle-text--lines (bridle-question-text question)) "\n\n"
             (format "Session %s, question %s, risk %s, for %s\n"
-                    (bridle-session-name (bridle-question-session question))
+                    (bridle-approve--place question)
                     (bridle-text-line (format "%s" (bridle-question-id question)) 80)
                     (bridle-text-line (or (bridle-question-risk question) "unknown") 20)
                     (bridle-text-line (or (bridle-question-target question) "?") 40))
@@ -143,7 +176,11 @@
       (insert "\n"))
     (when (bridle-get-string wanted :code)
       (insert (bridle-text--lines (bridle-get-string wanted :code)) "\n\n"))
-    (insert "Exactly:\n" (bridle-text--lines (bridle-write wanted)) "\n")))
+    (insert "Exactly:\n" (bridle-text--lines (bridle-write wanted)) "\n")
+    (when (bridle-question-scopes question)
+      (insert "\nFrom now on, with a time and after a preview:\n")
+      (dolist (scope (bridle-question-scopes question))
+        (insert "  " (bridle-text-line (bridle-question-scope-line scope) 400) "\n")))))
 
 ;;;; Answers
 
@@ -156,8 +193,28 @@
                (message "This is what a yes is for; the same key allows it"))
       (when (eq 'guard (bridle-question-kind question))
         (bridle-action-note-approval question))
-      (bridle-question-give-answer question 'allow)
+      (bridle-approve--answer question 'allow)
       (bridle-approve--after question "Allowed"))))
+
+(defun bridle-approve--answer (question verdict)
+  "Answer QUESTION with VERDICT, wherever it is asked."
+  (if (not (eq 'elsewhere (bridle-question-kind question)))
+      (bridle-question-give-answer question verdict)
+    (bridle-session-request
+     (bridle-question-session question) :system
+     `(:action :approve :approval ,(bridle-question-id question)
+       :verdict ,(if (eq verdict 'allow) :allow :deny)
+       ,@(and (bridle-question-hash question) (list :hash (bridle-question-hash question))))
+     (lambda (payload)
+       (unless (equal "success" (bridle-get-word payload :status))
+         (message "%s: %s" (bridle-question-id question)
+                  (bridle-text-line (or (bridle-get-string payload :message) "not answered") 120)))))
+    (bridle-approve--gone question)))
+
+(defun bridle-approve--gone (question)
+  "Take QUESTION, which another session asked, off the list."
+  (setq bridle-approve--elsewhere (delq question bridle-approve--elsewhere))
+  (bridle-approve--refresh))
 
 (defun bridle-approve--is-inline (question)
   "Whether the transcript here shows all of QUESTION at point."
@@ -173,7 +230,7 @@
   "Deny what the question at point is for."
   (interactive)
   (let ((question (bridle-approve--at-point)))
-    (bridle-question-give-answer question 'deny)
+    (bridle-approve--answer question 'deny)
     (bridle-approve--after question "Denied")))
 
 (defun bridle-approve--after (question word)
@@ -184,18 +241,29 @@
 (defun bridle-always (scope duration)
   "Allow the question at point, and what SCOPE says for DURATION without asking.
 What that would be is shown first."
-  (interactive
-   (list (completing-read "Always allow: " '("action" "heading" "file" "folder") nil t nil nil "action")
-         (read-string "For how long (30m, 12h, 7d): " nil nil "7d")))
+  (interactive (bridle-approve--read-scope (bridle-approve--at-point)))
   (let ((question (bridle-approve--at-point)))
     (unless (string-match-p "\\`[0-9]+[mhd]\\'" duration)
       (user-error "Not a time: %s; expected 30m, 12h or 7d" duration))
-    (unless (eq 'guard (bridle-question-kind question))
-      (user-error "This editor asks each time; there is no always"))
+    (unless (assoc scope (bridle-question-scopes question))
+      (user-error "There is no scope %s for this question" scope))
     (message "Asking what that would allow...")
-    (bridle-session-preview-grants
-     question duration
+    (bridle-session-preview-grant
+     question scope duration
      (lambda (is-known text) (bridle-approve--preview question scope duration is-known text)))))
+
+(defun bridle-approve--read-scope (question)
+  "Read a scope of QUESTION and a time, as a list."
+  (when (eq 'local (bridle-question-kind question))
+    (user-error "This editor asks each time; there is no always"))
+  (let* ((scopes (or (bridle-question-scopes question)
+                     (user-error "This can be allowed only once, or you are no owner")))
+         (completion-extra-properties
+          (list :annotation-function
+                (lambda (word)
+                  (concat "  " (bridle-text-line (or (cadr (assoc word scopes)) "") 120))))))
+    (list (completing-read "Always allow: " (mapcar #'car scopes) nil t nil nil (caar scopes))
+          (read-string "For how long (30m, 12h, 7d): " nil nil "7d"))))
 
 (defvar bridle-grant-mode-map
   (let ((map (make-sparse-keymap)))
@@ -235,9 +303,74 @@ IS-KNOWN is nil if it cannot be done."
      (bridle-session-grant
       question scope duration
       (lambda (is-done text)
+        (when (and is-done (eq 'elsewhere (bridle-question-kind question)))
+          (bridle-approve--gone question))
         (message "%s: %s" (if is-done "Allowed from now on" "Not allowed") (bridle-text-line text 200))))
      (quit-window))
     (_ (user-error "Nothing to allow here"))))
+
+(defvar-local bridle-approve--session nil "The session that this list came from.")
+
+(define-derived-mode bridle-grants-mode tabulated-list-mode "Grants"
+  "What the daemon does without asking.
+\\{bridle-grants-mode-map}"
+  (setq tabulated-list-format [("Until" 14 t) ("Allows" 0 nil)]
+        tabulated-list-padding 1)
+  (setq-local bidi-paragraph-direction 'left-to-right
+              revert-buffer-function (lambda (&rest _) (bridle-approve--ask-grants)))
+  (tabulated-list-init-header))
+
+(define-key bridle-grants-mode-map "k" #'bridle-revoke-grant)
+
+;;;###autoload
+(defun bridle-grants ()
+  "List what the daemon does without asking."
+  (interactive)
+  (let ((session (or bridle-org-session (bridle-current-session))))
+    (with-current-buffer (get-buffer-create "*bridle grants*")
+      (bridle-grants-mode)
+      (setq bridle-approve--session session tabulated-list-entries nil)
+      (tabulated-list-print)
+      (bridle-approve--ask-grants)
+      (pop-to-buffer (current-buffer)))))
+
+(defun bridle-approve--ask-grants ()
+  "Have the grants of this list told."
+  (let ((buffer (current-buffer)))
+    (bridle-session-request
+     bridle-approve--session :system '(:action :grants)
+     (lambda (payload)
+       (when (buffer-live-p buffer)
+         (with-current-buffer buffer (bridle-approve--show-grants payload)))))))
+
+(defun bridle-approve--show-grants (payload)
+  "Show the grants of PAYLOAD in this list."
+  (if (equal "error" (bridle-get-word payload :status))
+      (message "Grants are not told: %s" (bridle-text-line (or (bridle-get-string payload :message) "") 200))
+    (setq tabulated-list-entries
+          (cl-loop for grant in (bridle-get-list payload :grants) repeat 1000
+                   for id = (bridle-get-string grant :grant)
+                   for until = (bridle-get-integer grant :until)
+                   when id collect
+                   (list id (vector (cond ((bridle-get grant :expired) "over")
+                                          (until (format-time-string "%d %b %R" until))
+                                          (t ""))
+                                    (bridle-text-line (or (bridle-get-string grant :sentence) id) 400)))))
+    (tabulated-list-print t)
+    (message "%d granted" (length tabulated-list-entries))))
+
+(defun bridle-revoke-grant ()
+  "Take back the grant on this line."
+  (interactive)
+  (let ((id (or (tabulated-list-get-id) (user-error "No grant here"))) (buffer (current-buffer)))
+    (bridle-session-request
+     bridle-approve--session :system `(:action :revoke-grant :grant ,id)
+     (lambda (payload)
+       (if (equal "success" (bridle-get-word payload :status))
+           (message "It is asked for again")
+         (message "Not taken back: %s" (bridle-text-line (or (bridle-get-string payload :message) "") 200)))
+       (when (buffer-live-p buffer)
+         (with-current-buffer buffer (bridle-approve--ask-grants)))))))
 
 (defun bridle-why ()
   "Say why what is at point happened, or why it is asked for."
@@ -250,16 +383,75 @@ IS-KNOWN is nil if it cannot be done."
     (message "Asking why...")
     (bridle-session-why
      session seq
-     (lambda (is-known text)
-       (with-current-buffer (get-buffer-create "*bridle why*")
-         (special-mode)
-         (setq-local bidi-paragraph-direction 'left-to-right)
-         (let ((inhibit-read-only t))
-           (erase-buffer)
-           (insert (if is-known "" "This is not known here:\n\n")
-                   (bridle-text--lines (car (bridle-text-head text 200000))) "\n")
-           (goto-char (point-min)))
-         (display-buffer (current-buffer)))))))
+     (lambda (is-known told)
+       (bridle-approve--show-text
+        "*bridle why*"
+        (if is-known (bridle-approve--reasons told) (concat "This is not known here:\n\n" told)))))))
+
+(defun bridle-approve--show-text (name text)
+  "Show TEXT of the daemon in the buffer NAME."
+  (with-current-buffer (get-buffer-create name)
+    (special-mode)
+    (setq-local bidi-paragraph-direction 'left-to-right)
+    (let ((inhibit-read-only t))
+      (erase-buffer)
+      (insert (bridle-text--lines (car (bridle-text-head text 200000))) "\n")
+      (goto-char (point-min)))
+    (display-buffer (current-buffer))))
+
+(defun bridle-approve--reasons (told)
+  "Return what TOLD, the answer of the daemon, says about reasons."
+  (let ((decisions (bridle-get-list told :decisions)) (answers (bridle-get-list told :answers)))
+    (concat
+     (format "Record %s, %s of session %s, %s, by %s\n\n"
+             (bridle-get-name told :record) (bridle-get-name told :kind)
+             (bridle-get-name told :session) (bridle-approve--time told) (bridle-get-name told :by))
+     (if (or decisions answers) "" "No decision led to this: it is what somebody said.\n")
+     (mapconcat
+      #'cdr
+      ;; In the order of the record, whoever spoke.
+      (sort (append
+             (mapcar (lambda (it) (cons (or (bridle-get-integer it :record) 0) (bridle-approve--decision it)))
+                     decisions)
+             (mapcar (lambda (it) (cons (or (bridle-get-integer it :record) 0) (bridle-approve--answered it)))
+                     answers))
+            (lambda (a b) (< (car a) (car b))))
+      "\n"))))
+
+(defun bridle-approve--time (plist)
+  "Return the time that PLIST tells as `:at'."
+  (let ((at (bridle-get-integer plist :at)))
+    (if at (format-time-string "%F %T" (/ at 1000)) "at an unknown time")))
+
+(defun bridle-approve--answered (answer)
+  "Return what ANSWER, of a person to a question, says."
+  (format "Record %s, %s: %s answered %s\n" (bridle-get-name answer :record)
+          (bridle-approve--time answer) (bridle-get-name answer :by) (bridle-get-name answer :answer)))
+
+(defun bridle-approve--decision (decision)
+  "Return what DECISION says: verdict, rule, what was judged, policies."
+  (concat
+   (format "Record %s, %s: %s, %s to %s, proposed by %s\n" (bridle-get-name decision :record)
+           (bridle-approve--time decision)
+           (or (bridle-get-name decision :verdict) "no verdict")
+           (or (bridle-get-name decision :action) "something")
+           (or (bridle-get-name decision :target) "nobody")
+           (or (bridle-get-name decision :by) "an unknown author"))
+   (format "  reason: %s (rule %s)\n" (or (bridle-get-name decision :reason) "none")
+           (or (bridle-get-name decision :rule) "none"))
+   (mapconcat (lambda (key)
+                (let ((value (bridle-get decision key)))
+                  (if value (format "  %s: %s\n" (bridle-word key) (bridle-write value)) "")))
+              '(:payload :facts) "")
+   (mapconcat (lambda (policy)
+                (format "\n%s: %s\n%s" (bridle-get-name policy :policy)
+                        (or (bridle-get-string policy :title) "built in")
+                        (mapconcat (lambda (line) (concat "  " line "\n"))
+                                   (split-string (concat (or (bridle-get-string policy :prose) "") "\n"
+                                                         (or (bridle-get-string policy :text) ""))
+                                                 "\n" t)
+                                   "")))
+              (bridle-get-list decision :policies) "")))
 
 (defun bridle-approve--seq (question)
   "Return the number of the event that asked QUESTION, or nil."

@@ -39,7 +39,8 @@
 (defvar-local bridle-org--end nil "Where the next block goes.")
 (defvar-local bridle-org--top nil "Where an earlier block goes.")
 (defvar-local bridle-org--prompt nil "Where the text to send begins.")
-(defvar-local bridle-org--live nil "The answer under way.")
+(defvar-local bridle-org--lives nil "What is in the making, in the order in which it is shown.")
+(defvar-local bridle-org--progress nil "How far what runs is, in words of its own.")
 (defvar-local bridle-org--blocks nil "Places of blocks by what they stand for.")
 (defvar-local bridle-org--long nil "Long texts by number, the latest first.")
 (defvar-local bridle-org--header nil "The header line.")
@@ -47,8 +48,10 @@
 (defvar-local bridle-org--sent-at -1 "Which of the texts that were sent is shown.")
 
 (cl-defstruct (bridle-live (:constructor bridle-live--make) (:copier nil))
-  "An answer under way: TEXT that waits, the line that has no end yet."
-  thought channel from line-from (defuser (bridle-defuser-start))
+  "What THOUGHT, or an act, makes on CHANNEL, shown between FROM and END.
+LINE has no end yet and is shown from LINE-FROM; PIECES wait, the
+latest first, WAITING characters of them.  OFFSET counts bytes."
+  thought channel from end line-from (defuser (bridle-defuser-start))
   (line "") pieces (waiting 0) (offset 0) timer)
 
 ;;;; The mode
@@ -154,9 +157,8 @@ That of Org also takes the keys of questions and the folds of drawers."
 
 (defun bridle-org--killed ()
   "Leave the session of this transcript."
-  (when bridle-org--live
-    (when (timerp (bridle-live-timer bridle-org--live))
-      (cancel-timer (bridle-live-timer bridle-org--live))))
+  (dolist (live bridle-org--lives)
+    (when (timerp (bridle-live-timer live)) (cancel-timer (bridle-live-timer live))))
   (when bridle-org-session (bridle-session-close bridle-org-session)))
 
 (defun bridle-org--lay-out ()
@@ -217,8 +219,8 @@ That of Org also takes the keys of questions and the folds of drawers."
 (defun bridle-org--add (text &rest properties)
   "Add TEXT with PROPERTIES at the end of this transcript, before the prompt."
   (bridle-org--change
-    ;; An answer under way stays the last.
-    (goto-char (if bridle-org--live (bridle-live-from bridle-org--live) bridle-org--end))
+    ;; What is in the making stays the last.
+    (goto-char (if bridle-org--lives (bridle-live-from (car bridle-org--lives)) bridle-org--end))
     (bridle-org--insert text properties)))
 
 (defun bridle-org--insert (text properties)
@@ -279,8 +281,9 @@ That of Org also takes the keys of questions and the folds of drawers."
                      (bridle-org--add (bridle-org--question-block data)
                                       'bridle-question (bridle-question-id data)
                                       'keymap bridle-question-map)))
-        ('state (when (equal "idle" (bridle-session-state session)) (bridle-org--end-live)))
-        ('down (bridle-org--end-live)))
+        ('state (when (equal "idle" (bridle-session-state session)) (bridle-org--end-lives)))
+        ('voided (bridle-org--void data))
+        ('down (bridle-org--end-lives)))
       (bridle-org--show-header))))
 
 (defun bridle-org--show-event (form is-history)
@@ -288,7 +291,7 @@ That of Org also takes the keys of questions and the folds of drawers."
   (let* ((payload (bridle-get form :payload)) (meta (bridle-get form :meta))
          (seq (bridle-get-integer meta :seq))
          (text (bridle-org--event-text form payload meta)))
-    (when (and text (not is-history)) (bridle-org--end-live-if-answer payload))
+    (unless is-history (bridle-org--end-lives-of payload))
     (when text
       (let ((properties `(bridle-seq ,seq ,@(bridle-org--event-properties payload))))
         (if is-history
@@ -405,7 +408,8 @@ That of Org also takes the keys of questions and the folds of drawers."
       :id (bridle-get-name payload :approval) :kind 'guard
       :text (or (bridle-get-string payload :question) "") :risk (bridle-get-word payload :risk)
       :target (bridle-get-name payload :target) :wanted wanted
-      :diff (bridle-get-string (bridle-get wanted :prepared) :diff)))))
+      :diff (bridle-get-string (bridle-get wanted :prepared) :diff)
+      :scopes (bridle-question-read-scopes payload)))))
 
 (defun bridle-org--question-block (question)
   "Return what shows QUESTION, open."
@@ -426,7 +430,10 @@ That of Org also takes the keys of questions and the folds of drawers."
       ((bridle-get-string wanted :code)
        (bridle-org--block "emacs-lisp" (bridle-get-string wanted :code))))
      (bridle-org--files-text wanted)
-     (bridle-org--drawer (bridle-write wanted)))))
+     (bridle-org--drawer
+      (concat (bridle-write wanted)
+              (and (bridle-question-scopes question) "\n\nFrom now on:\n")
+              (mapconcat #'bridle-question-scope-line (bridle-question-scopes question) "\n"))))))
 
 (defun bridle-org--files-text (wanted)
   "Return links to the files that WANTED is about."
@@ -474,34 +481,74 @@ That of Org also takes the keys of questions and the folds of drawers."
           (setq match (and (not (bobp))
                            (text-property-search-backward 'bridle-question id t))))))))
 
-;;;; The answer under way
+;;;; What is in the making
+
+(defconst bridle-org--channels
+  '(("text" . "** bridle …") ("reasoning" . "** bridle thinks …") ("output" . "** output …"))
+  "Channels that are shown in the transcript, and their headings.")
 
 (defun bridle-org--stream (piece)
-  "Show PIECE of an answer under way."
-  (when (member (plist-get piece :channel) '("text" "output"))
-    (let ((live bridle-org--live) (offset (plist-get piece :offset)) (text (plist-get piece :text)))
-      (unless (and live (equal (bridle-live-thought live) (plist-get piece :thought)))
-        (bridle-org--end-live)
-        (setq live (bridle-org--begin-live piece)))
-      ;; With offsets, what was shown already is not shown again.
-      (when offset
-        (setq text (substring text (min (length text) (max 0 (- (bridle-live-offset live) offset))))))
-      (cl-incf (bridle-live-offset live) (length text))
-      (when (< (bridle-live-waiting live) bridle-org--kept-characters)
-        (push text (bridle-live-pieces live))
-        (cl-incf (bridle-live-waiting live) (length text)))
-      (bridle-org--flush-soon live))))
+  "Show PIECE of something in the making."
+  (let ((channel (plist-get piece :channel)))
+    (cond
+     ((equal channel "progress")
+      (setq bridle-org--progress (bridle-text-line (bridle-org--last-line (plist-get piece :text)) 60)))
+     ;; A channel that is not known is shown nowhere.
+     ((assoc channel bridle-org--channels) (bridle-org--take-piece piece)))))
+
+(defun bridle-org--last-line (text)
+  "Return the last line of TEXT that says something."
+  (or (car (last (split-string text "[\n\r]+" t "[ \t]+"))) ""))
+
+(defun bridle-org--take-piece (piece)
+  "Keep PIECE, and have it shown in a moment."
+  (let* ((live (or (cl-find-if (lambda (live)
+                                 (and (equal (bridle-live-thought live) (plist-get piece :thought))
+                                      (equal (bridle-live-channel live) (plist-get piece :channel))))
+                               bridle-org--lives)
+                   (bridle-org--begin-live piece)))
+         (text (plist-get piece :text)) (offset (plist-get piece :offset))
+         (known (bridle-live-offset live)))
+    (when offset
+      (if (> offset known)
+          ;; The front is gone, here or in the daemon.
+          (progn (push "[…]\n" (bridle-live-pieces live))
+                 (setq known offset))
+        ;; What was shown already is not shown again.
+        (setq text (bridle-org--behind text (- known offset)))))
+    (setf (bridle-live-offset live) (+ known (string-bytes text)))
+    (when (< (bridle-live-waiting live) bridle-org--kept-characters)
+      (push text (bridle-live-pieces live))
+      (cl-incf (bridle-live-waiting live) (length text)))
+    (bridle-org--flush-soon live)))
+
+(defun bridle-org--behind (text bytes)
+  "Return what of TEXT comes behind its first BYTES bytes of UTF-8."
+  (if (= (string-bytes text) (length text))
+      (substring text (min (length text) bytes))
+    (let ((at 0) (end (length text)))
+      (while (and (> bytes 0) (< at end))
+        (cl-decf bytes (string-bytes (substring text at (1+ at))))
+        (cl-incf at))
+      (substring text at))))
 
 (defun bridle-org--begin-live (piece)
-  "Begin an answer with PIECE; return what stands for it."
-  (let ((live (bridle-live--make :thought (plist-get piece :thought)
-                                 :channel (plist-get piece :channel))))
+  "Begin to show what PIECE is the first of; return what stands for it."
+  (let* ((channel (plist-get piece :channel))
+         (live (bridle-live--make :thought (plist-get piece :thought) :channel channel)))
     (bridle-org--change
       (goto-char bridle-org--end)
-      (setf (bridle-live-from live) (copy-marker (bridle-org--insert "** bridle …\n" '(bridle-live t)))
-            (bridle-live-line-from live) (copy-marker (point))))
+      (setf (bridle-live-from live)
+            (copy-marker (bridle-org--insert (concat (cdr (assoc channel bridle-org--channels)) "\n")
+                                             '(bridle-live t)))
+            (bridle-live-line-from live) (copy-marker (point))
+            (bridle-live-end live) (copy-marker (point) t))
+      ;; What stood last ends where this begins.
+      (when bridle-org--lives
+        (set-marker (bridle-live-end (car (last bridle-org--lives))) (bridle-live-from live))))
     (set-marker-insertion-type (bridle-live-from live) t)
-    (setq bridle-org--live live)))
+    (setq bridle-org--lives (append bridle-org--lives (list live)))
+    live))
 
 (defun bridle-org--flush-soon (live)
   "Have what waits of LIVE shown in a moment."
@@ -512,7 +559,7 @@ That of Org also takes the keys of questions and the folds of drawers."
                          (lambda ()
                            (setf (bridle-live-timer live) nil)
                            (when (and (buffer-live-p buffer)
-                                      (eq live (buffer-local-value 'bridle-org--live buffer)))
+                                      (memq live (buffer-local-value 'bridle-org--lives buffer)))
                              (with-current-buffer buffer (bridle-org--flush live)))))))))
 
 (defun bridle-org--flush (live)
@@ -525,67 +572,105 @@ That of Org also takes the keys of questions and the folds of drawers."
     (when (> (length last) bridle-text-longest-line)
       (setq lines (append lines (list "")) last ""))
     (bridle-org--change
-      (delete-region (bridle-live-line-from live) bridle-org--end)
-      (goto-char bridle-org--end)
+      (delete-region (bridle-live-line-from live) (bridle-live-end live))
+      (goto-char (bridle-live-line-from live))
       (dolist (line (butlast lines))
-        (bridle-org--insert
-         (concat (bridle-defuse-line (bridle-live-defuser live)
-                                     (bridle-text-break (bridle-text-visible line)))
-                 "\n")
-         '(bridle-live t)))
+        (bridle-org--insert (concat (bridle-org--live-line live line) "\n") '(bridle-live t)))
       (set-marker (bridle-live-line-from live) (point))
-      (bridle-org--insert (concat (bridle-text--harmless (bridle-text-visible last)) "\n")
-                          '(bridle-live t)))
+      (bridle-org--insert (concat (bridle-org--unfinished live last) "\n") '(bridle-live t)))
     (setf (bridle-live-line live) last
           (bridle-live-pieces live) (and more (list more))
           (bridle-live-waiting live) (length more))
     (when more (bridle-org--flush-soon live))))
 
-(defun bridle-org--end-live-if-answer (payload)
-  "End the answer under way when PAYLOAD is the whole of it."
-  (when (and bridle-org--live
-             (or (bridle-get-string payload :text) (bridle-get payload :status)))
-    (bridle-org--end-live)))
+(defun bridle-org--live-line (live line)
+  "Return LINE of LIVE as it is shown: output of programs is no Org."
+  (let ((line (bridle-text-break (bridle-text-visible line))))
+    (if (equal "output" (bridle-live-channel live))
+        (string-trim-right (bridle-text-fixed line) "\n")
+      (bridle-defuse-line (bridle-live-defuser live) line))))
 
-(defun bridle-org--end-live ()
-  "Take the answer under way away: the whole one takes its place."
-  (when bridle-org--live
-    (let ((live bridle-org--live))
-      (setq bridle-org--live nil)
+(defun bridle-org--unfinished (live line)
+  "Return LINE of LIVE, which has no end yet."
+  (let ((line (bridle-text-visible line)))
+    (if (equal "output" (bridle-live-channel live))
+        (string-trim-right (bridle-text-fixed line) "\n")
+      (bridle-text--harmless line))))
+
+(defun bridle-org--end-lives-of (payload)
+  "Take away what PAYLOAD, an event, says the whole of."
+  (cond
+   ((equal (bridle-get-word payload :action) "outcome")
+    (let ((effect (bridle-get-name payload :effect)))
+      (when (and effect (string-match "-\\([0-9]+\\)\\'" effect))
+        (setq bridle-org--progress nil)
+        (bridle-org--end-lives (match-string 1 effect)))))
+   ((or (bridle-get-string payload :text) (bridle-get payload :status))
+    (bridle-org--end-lives nil '("text" "reasoning")))))
+
+(defun bridle-org--void (thought)
+  "Take away what THOUGHT has shown, and say so."
+  (when (cl-find thought bridle-org--lives :key #'bridle-live-thought :test #'equal)
+    (bridle-org--end-lives thought)
+    (bridle-org--add "- What stood here was taken back.\n")))
+
+(defun bridle-org--end-lives (&optional thought channels)
+  "Take away what is in the making: of THOUGHT and on CHANNELS, if given.
+What is recorded of it takes its place."
+  (unless (or thought channels) (setq bridle-org--progress nil))
+  (dolist (live bridle-org--lives)
+    (when (and (or (null thought) (equal thought (bridle-live-thought live)))
+               (or (null channels) (member (bridle-live-channel live) channels)))
+      (setq bridle-org--lives (delq live bridle-org--lives))
       (when (timerp (bridle-live-timer live)) (cancel-timer (bridle-live-timer live)))
       (bridle-org--change
-        (goto-char (bridle-live-from live))
-        (delete-region (point) bridle-org--end))
-      (set-marker (bridle-live-from live) nil)
-      (set-marker (bridle-live-line-from live) nil))))
+        (delete-region (bridle-live-from live) (bridle-live-end live)))
+      (dolist (marker (list (bridle-live-from live) (bridle-live-end live) (bridle-live-line-from live)))
+        (set-marker marker nil)))))
 
 ;;;; The header line
 
 (defun bridle-org--show-header ()
   "Write the header line: session, state, model, cost, what waits."
-  (let* ((session bridle-org-session) (facts (bridle-session-facts session))
+  (let* ((session bridle-org-session)
          (questions (length (bridle-session-questions session)))
-         (waiting (hash-table-count (bridle-session-sayings session)))
-         (name (lambda (key) (bridle-get-name facts key))))
+         (sent (cl-loop for saying being the hash-values of (bridle-session-sayings session)
+                        count (bridle-saying-prompt saying))))
     (setq bridle-org--header
           (replace-regexp-in-string
            "%" "%%"
            (string-join
             (delq nil
-                  (list (concat " " (bridle-session-name session))
-                        (pcase (bridle-session-phase session)
-                          ('attached (bridle-text-line (bridle-session-state session) 20))
-                          ((or 'probing 'attaching) "attaching")
-                          (phase (format "%s (%s)" phase
-                                         (bridle-text-line (or (bridle-session-trouble session) "") 60))))
-                        (and (funcall name :model) (bridle-text-line (funcall name :model) 30))
-                        (and (funcall name :cost) (bridle-text-line (funcall name :cost) 20))
-                        (and (> waiting 0) (format "%d running" waiting))
-                        (and (> questions 0)
-                             (propertize (format "%d waiting for you" questions) 'face 'warning))))
+                  `(,(concat " " (bridle-session-name session))
+                    ,(pcase (bridle-session-phase session)
+                       ('attached (bridle-text-line (bridle-session-state session) 20))
+                       ((or 'probing 'attaching) "attaching")
+                       ((or 'down 'refused)
+                        (format "not connected: %s"
+                                (bridle-text-line (or (bridle-session-trouble session) "?") 60)))
+                       (phase (symbol-name phase)))
+                    ,@(bridle-org--costs (bridle-session-costs session))
+                    ,@(cl-loop for (key count) on (bridle-session-load session) by #'cddr
+                               collect (format "%d %s there" count (bridle-word key)))
+                    ,(and (> sent 0) (format "%d running" sent))
+                    ,bridle-org--progress
+                    ,(and (> questions 0)
+                          (propertize (format "%d waiting for you" questions) 'face 'warning))))
             "  ·  ")
            t t)))
   (force-mode-line-update))
+
+(defun bridle-org--costs (costs)
+  "Return model and cost of COSTS, sums of the daemon, as texts."
+  (let ((model (bridle-get-string costs :model)) (thoughts (or (bridle-get-integer costs :thoughts) 0))
+        (dollars (/ (or (bridle-get-integer costs :cost-microdollars) 0) 1e6))
+        (unpriced (or (bridle-get-integer costs :unpriced) 0)))
+    (and model
+         (list (bridle-text-line model 40)
+               ;; What nobody knows is no zero.
+               (cond ((= unpriced thoughts) (and (> thoughts 0) "cost unknown"))
+                     ((= unpriced 0) (format "$%.4f" dollars))
+                     (t (format "$%.4f + %d unknown" dollars unpriced)))))))
 
 ;;;; Commands
 

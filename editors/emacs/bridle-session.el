@@ -8,8 +8,7 @@
 ;; heard, what was said and is not on disk yet, which requests were answered and which questions are
 ;; open; so whatever happens to a connection or to the daemon, the next one goes on behind the last
 ;; number, nothing is said twice and nothing is missed.  Faces (the transcript, the list of approvals)
-;; are listeners.  What is still to come in the protocol has one function each: `bridle-session--piece',
-;; `bridle-session-grant', `bridle-session-why'.
+;; are listeners.
 
 ;;; Code:
 
@@ -28,14 +27,9 @@
   :type 'integer)
 
 (defcustom bridle-program "bridle"
-  "The program `bridle', to start a daemon and for what the protocol lacks."
+  "The program `bridle', to start a daemon where none runs."
   :group 'bridle
   :type 'string)
-
-(defcustom bridle-state-directory nil
-  "The state directory of the daemon, nil for the usual one."
-  :group 'bridle
-  :type '(choice (const :tag "The usual one" nil) directory))
 
 (defconst bridle-session--max-sayings 1024
   "Messages that may wait for their answer.")
@@ -58,7 +52,7 @@
   (count 0) (connection 0)
   questions (answered (make-hash-table :test #'equal)) answered-order
   (over (make-hash-table :test #'equal)) over-order
-  listeners buffer facts trouble history-floor)
+  listeners buffer load costs costs-asked trouble history-floor)
 
 (cl-defstruct (bridle-saying (:constructor bridle-saying--make) (:copier nil))
   "A message of ours: it is said again until it is acknowledged."
@@ -66,13 +60,19 @@
 
 (cl-defstruct (bridle-question (:constructor bridle-question--make) (:copier nil))
   "What is done only after a yes.
-KIND is `guard' for a question of the daemon, `local' for one of ours.
+KIND is `guard' for a question of the daemon, `local' for one of ours,
+`elsewhere' for one of the session PLACE, which is not open here.
 WANTED is exactly what the yes is for; ANSWER is called with `allow' or
-`deny' for a local one.  SHOWN says that all of it was before the user."
-  id session kind text risk target wanted hash deadline diff answer shown)
+`deny' for a local one.  SCOPES are those in which it can be allowed
+from now on: lists of a word and a sentence.  SHOWN says that all of
+it was before the user."
+  id session kind place text risk target wanted hash deadline diff scopes answer shown)
 
 (defvar bridle-sessions nil
   "Sessions of this Emacs.")
+
+(defvar bridle-session-actuators '(:emacs)
+  "What this editor offers to carry out, as its hello says it.")
 
 (defvar bridle-session-request-function #'ignore
   "Carries out a request of the daemon.
@@ -142,7 +142,7 @@ LISTENER is called with what happens."
     ,@(and (bridle-session-client-id session) (list :client (bridle-session-client-id session)))
     :session ,(bridle-session-name session) ,@(and cursor (list :cursor cursor))
     :shell :emacs :max-frame ,bridle-wire-max-frame :render-rate ,bridle-render-rate
-    :receipts t :actuators (:emacs)))
+    :receipts t :actuators ,bridle-session-actuators))
 
 (defun bridle-session--down (session reason)
   "Take note that SESSION lost its connection because of REASON."
@@ -168,10 +168,18 @@ LISTENER is called with what happens."
             (bridle-session-trouble session) nil
             (bridle-session-role session) (bridle-get-word payload :role)
             (bridle-session-state session) (or (bridle-get-word payload :state) "idle")
+            (bridle-session-load session) (bridle-session--load payload)
             (bridle-session-tail-end session) seq)
       (bridle-wire-attached (bridle-session-wire session))
       (bridle-session-notify session 'attached payload)
-      (bridle-session--say-due session)))))
+      (bridle-session--say-due session)
+      (bridle-session--ask-costs session)))))
+
+(defun bridle-session--load (payload)
+  "Return what the engine had to do as PAYLOAD, the answer to a hello, says."
+  (cl-loop for key in '(:running :waiting :parked)
+           for count = (bridle-get-integer payload key)
+           when (and count (> count 0)) append (list key count)))
 
 (defun bridle-session--rewind (session cursor)
   "Attach SESSION anew to hear all that came after CURSOR."
@@ -201,20 +209,6 @@ Return nil when there are none."
       (bridle-wire-close (bridle-session-wire session))
       (setf (bridle-session-phase session) 'refused)
       (bridle-session-notify session 'down reason))))
-
-(defun bridle-session-aside (session)
-  "Return a session beside SESSION, for changes of the memory.
-A request waits for the turn of its session; one that a turn waits for
-must not, and a capture should not."
-  (let ((name (concat (truncate-string-to-width (bridle-session-name session) 58) ".aside"))
-        (wire (bridle-session-wire session)))
-    (if (string-suffix-p ".aside" (bridle-session-name session))
-        session
-      (or (bridle-session-find name)
-          (bridle-session-open name (bridle-session-address session)
-                               :client-id (bridle-session-client-id session)
-                               :key-id (bridle-wire-key-id wire) :secret (bridle-wire-secret wire)
-                               :listener (car (last (bridle-session-listeners session))))))))
 
 ;;;; Saying
 
@@ -303,12 +297,14 @@ CALLBACK is called with the payload of the answer."
           (bridle-session--say-later session saying)
         (bridle-session--answered session saying payload form)))
      ((and (equal type "event") (equal (bridle-get-word payload :action) "delta"))
-      (bridle-session-notify session 'piece (bridle-session--piece payload))))))
+      (bridle-session-notify session 'piece (bridle-session--piece payload)))
+     ((and (equal type "event") (equal (bridle-get-word payload :action) "voided"))
+      (bridle-session-notify session 'voided
+                             (plist-get (bridle-session--piece payload) :thought))))))
 
 (defun bridle-session--piece (payload)
-  "Return what a face needs of PAYLOAD, a piece of the answer under way.
-Pieces name a turn today; thought, channel and offset are taken where
-they are given."
+  "Return what a face needs of PAYLOAD, a piece of something in the making.
+The offset counts bytes.  An old daemon names the turn alone."
   (list :thought (or (bridle-get-name payload :thought)
                      (format "turn-%s" (or (bridle-get-name payload :turn) "")))
         :channel (or (bridle-get-word payload :channel) "text")
@@ -341,16 +337,45 @@ they are given."
 (defun bridle-session--status (session payload)
   "Take the state of the engine of SESSION from PAYLOAD."
   (setf (bridle-session-state session) (or (bridle-get-word payload :status) "idle")
-        (bridle-session-turn session) (bridle-get-integer payload :turn))
-  (bridle-session--note-facts session payload)
+        (bridle-session-turn session) (bridle-get-integer payload :turn)
+        (bridle-session-load session) nil)
   (bridle-session-notify session 'state))
 
-(defun bridle-session--note-facts (session payload)
-  "Keep model and cost of SESSION where PAYLOAD tells them."
-  (dolist (key '(:model :cost :budget :usage))
-    (let ((value (bridle-get payload key)))
-      (when value (setf (bridle-session-facts session)
-                        (plist-put (bridle-session-facts session) key value))))))
+(defun bridle-session--ask-costs (session)
+  "Have what the latest thoughts of SESSION cost told, once at a time."
+  (pcase (bridle-session-costs-asked session)
+    ('nil
+     (setf (bridle-session-costs-asked session) 'asked)
+     (bridle-session-request
+      session :record
+      `(:action :costs :session ,(bridle-session-name session)
+        :after ,(or (bridle-get-integer (bridle-session-costs session) :last) 0))
+      (lambda (payload) (bridle-session--costs session payload))))
+    ('asked (setf (bridle-session-costs-asked session) 'again))))
+
+(defun bridle-session--costs (session payload)
+  "Take PAYLOAD, which tells what thoughts of SESSION cost."
+  (let ((is-due (eq 'again (bridle-session-costs-asked session))))
+    (setf (bridle-session-costs-asked session)
+          ;; A daemon that does not tell is not asked again.
+          (and (member (bridle-get-word payload :code) '("unsupported" "unknown-target" "not-permitted"))
+               'never))
+    (when (equal "success" (bridle-get-word payload :status))
+      (bridle-session--add-costs session payload)
+      (bridle-session-notify session 'costs))
+    (when is-due (bridle-session--ask-costs session))))
+
+(defun bridle-session--add-costs (session payload)
+  "Add the sums of PAYLOAD to those of SESSION."
+  (let ((old (bridle-session-costs session)))
+    (setf (bridle-session-costs session)
+          `(:model ,(or (bridle-get-string payload :model) (bridle-get-string old :model))
+            :last ,(bridle-get-integer payload :last)
+            ,@(cl-loop for key in '(:thoughts :input-tokens :output-tokens :cost-microdollars
+                                    :unpriced :uncounted)
+                       collect key
+                       collect (+ (or (bridle-get-integer old key) 0)
+                                  (max 0 (or (bridle-get-integer payload key) 0))))))))
 
 (defun bridle-session--numbered (session seq form payload)
   "Take event SEQ of SESSION: FORM with its PAYLOAD."
@@ -368,10 +393,11 @@ they are given."
         (bridle-session-notify session 'history-end)))
      ((not is-new))
      (t
-      (bridle-session--note-facts session payload)
       (bridle-session--note-ends session payload)
       (unless own (bridle-session-notify session 'event form))
       (bridle-session--match-answer session form payload)
+      (when (and (bridle-get meta :answers) (> seq (or (bridle-session-tail-end session) 0)))
+        (bridle-session--ask-costs session))
       (when (and (equal (bridle-get-word form :type) "request") (bridle-get form :id))
         (bridle-session--requested session seq form payload))))
     (bridle-session--flush-late session seq)))
@@ -470,16 +496,33 @@ SET-ORDER is called with the new order; the oldest keys are dropped."
 
 (defun bridle-session--asked (session form payload)
   "Keep the question FORM with PAYLOAD of the guard of SESSION."
+  (let ((question (bridle-session-read-question session (bridle-get form :id) payload)))
+    (setf (bridle-question-deadline question)
+          (bridle-get-integer (bridle-get form :meta) :deadline))
+    (bridle-session-add-question session question)))
+
+(defun bridle-session-read-question (session id payload)
+  "Return the question ID that PAYLOAD of the daemon of SESSION tells."
   (let ((wanted (bridle-get payload :wanted)))
-    (bridle-session-add-question
-     session
-     (bridle-question--make
-      :id (bridle-get form :id) :session session :kind 'guard
-      :text (or (bridle-get-string payload :question) "")
-      :risk (bridle-get-word payload :risk) :target (bridle-get-name payload :target)
-      :wanted wanted :hash (bridle-get-string payload :hash)
-      :deadline (bridle-get-integer (bridle-get form :meta) :deadline)
-      :diff (bridle-get-string (bridle-get wanted :prepared) :diff)))))
+    (bridle-question--make
+     :id id :session session :kind 'guard
+     :text (or (bridle-get-string payload :question) "")
+     :risk (bridle-get-word payload :risk) :target (bridle-get-name payload :target)
+     :wanted wanted :hash (bridle-get-string payload :hash)
+     :deadline (bridle-get-integer payload :deadline)
+     :diff (bridle-get-string (bridle-get wanted :prepared) :diff)
+     :scopes (bridle-question-read-scopes payload))))
+
+(defun bridle-question-read-scopes (payload)
+  "Return the scopes of PAYLOAD, a question, as lists of a word and a sentence."
+  (cl-loop for scope in (bridle-get-list payload :scopes) repeat 16
+           for word = (bridle-get-word scope :scope) for allows = (bridle-get-string scope :allows)
+           when (and word allows (string-match-p "\\`[-a-z]\\{1,40\\}\\'" word))
+           collect (list word allows)))
+
+(defun bridle-question-scope-line (scope)
+  "Return SCOPE of a question as a line."
+  (format "%s: %s" (car scope) (cadr scope)))
 
 (defun bridle-session-add-question (session question)
   "Open QUESTION in SESSION; return nil when there is no room for it."
@@ -524,133 +567,70 @@ SET-ORDER is called with the new order; the oldest keys are dropped."
                                             (list :hash (bridle-question-hash question))))))
        (bridle-session-drop-question session id)))))
 
-;;;; What the protocol will have, and the program has today
+;;;; Grants, reasons, effects
 
 (defun bridle-session-grant (question scope duration callback)
   "Allow QUESTION and what SCOPE says beside it, for DURATION.
 CALLBACK is called with whether it was done, and a text."
-  (let ((session (bridle-question-session question)) (id (bridle-question-id question)))
-    (if (bridle-session-can session :grant)
-        (bridle-session-request
-         session :system
-         `(:action :grant :approval ,id :scope ,(intern (concat ":" scope)) :for ,duration)
-         (lambda (payload)
-           (funcall callback (equal "success" (bridle-get-word payload :status))
-                    (or (bridle-get-string payload :sentence)
-                        (bridle-get-string payload :message) ""))))
-      (bridle-session-run-program
-       session (list "approve" id "--always" "--scope" scope "--for" duration "--yes" "--no-wait"
-                     "--addr" (bridle-session--program-address session))
-       callback))))
+  (bridle-session-request
+   (bridle-question-session question) :system
+   `(:action :grant :approval ,(bridle-question-id question)
+     :scope ,(intern (concat ":" scope)) :for ,duration
+     ,@(and (bridle-question-hash question) (list :hash (bridle-question-hash question))))
+   (lambda (payload)
+     (funcall callback (equal "success" (bridle-get-word payload :status))
+              (or (bridle-get-string payload :sentence)
+                  (bridle-get-string payload :message) "")))))
 
-(defun bridle-session-preview-grants (question duration callback)
-  "Have what each scope of a grant for QUESTION allows for DURATION told.
+(defun bridle-session-preview-grant (question scope duration callback)
+  "Have told what a grant of SCOPE for QUESTION allows for DURATION.
 CALLBACK is called with whether it is known, and a text."
-  (let ((session (bridle-question-session question)) (id (bridle-question-id question)))
-    (if (bridle-session-can session :grant)
-        (bridle-session-request
-         session :system `(:action :grant :approval ,id :for ,duration :preview t)
-         (lambda (payload)
-           (let ((is-known (equal "success" (bridle-get-word payload :status))))
-             (funcall callback is-known
-                      (if is-known (bridle-session--offers payload)
-                        (or (bridle-get-string payload :message) ""))))))
-      (bridle-session-run-program
-       session (list "approve" id "--always" "--for" duration "--preview"
-                     "--addr" (bridle-session--program-address session))
-       callback))))
+  (bridle-session-request
+   (bridle-question-session question) :system
+   `(:action :grant :approval ,(bridle-question-id question)
+     :scope ,(intern (concat ":" scope)) :for ,duration :preview t)
+   (lambda (payload)
+     (let ((is-known (equal "success" (bridle-get-word payload :status))))
+       (funcall callback is-known
+                (if is-known (bridle-session--offer payload scope)
+                  (or (bridle-get-string payload :message) "")))))))
 
-(defun bridle-session--offers (payload)
-  "Return the scopes of a grant that PAYLOAD tells of, as lines."
-  (mapconcat
-   (lambda (scope)
-     (format "%s: %s\n  would have matched %s of %s recorded decisions%s"
-             (bridle-get-word scope :scope) (bridle-get-string scope :sentence)
-             (or (bridle-get scope :matched) 0) (or (bridle-get scope :decisions) 0)
-             (mapconcat (lambda (example) (concat "\n  " example)) (bridle-get-list scope :examples) "")))
-   (bridle-get-list payload :scopes) "\n"))
-
-(defun bridle-session--program-address (session)
-  "Return the address of SESSION as the program `bridle' wants it."
-  (let ((address (bridle-session-address session)))
-    (if (string-prefix-p "/" address) (concat "unix:" address) address)))
+(defun bridle-session--offer (payload scope)
+  "Return what PAYLOAD tells of a grant of SCOPE, as lines."
+  (let ((offer (cl-find scope (bridle-get-list payload :scopes) :test #'equal
+                        :key (lambda (offer) (bridle-get-word offer :scope)))))
+    (concat
+     (or (bridle-get-string offer :sentence) "")
+     (format "\n\nOf the last %s recorded decisions it would have answered %s."
+             (or (bridle-get-integer offer :decisions) 0) (or (bridle-get-integer offer :matched) 0))
+     (mapconcat (lambda (example) (concat "\n  " example))
+                (seq-filter #'stringp (bridle-get-list offer :examples)) "")
+     (let ((diff (bridle-get-string payload :diff)))
+       (if diff (concat "\n\nWhat is written into the file of policies:\n\n" diff) "")))))
 
 (defun bridle-session-why (session seq callback)
   "Have the reasons of event SEQ of SESSION told.
-CALLBACK is called with whether they are known, and a text."
-  (if (bridle-session-can session :record)
-      (bridle-session-request
-       session :record `(:action :why :session ,(bridle-session-name session) :seq ,seq)
-       (lambda (payload)
-         (funcall callback (equal "success" (bridle-get-word payload :status))
-                  (or (bridle-get-string payload :text) (bridle-get-string payload :message)
-                      (bridle-write payload)))))
-    (bridle-session--find-record
-     session (list "log" "--json") (format "\"seq\":%d," seq) "\"number\":\\([0-9]+\\)"
-     (lambda (record text)
-       (if record
-           (bridle-session-run-program session (list "why" record) callback)
-         (funcall callback nil text))))))
+CALLBACK is called with whether they are known, and the answer or a text."
+  (bridle-session-request
+   session :record `(:action :why :session ,(bridle-session-name session) :seq ,seq)
+   (lambda (payload)
+     (if (equal "success" (bridle-get-word payload :status))
+         (funcall callback t payload)
+       (funcall callback nil (or (bridle-get-string payload :message) "no answer"))))))
 
 (defun bridle-session-find-act (session effect callback)
-  "Have the record of the act EFFECT, such as \"work-4\", of SESSION found.
-CALLBACK is called with its number or nil, and what was printed."
-  (let ((number (and (string-match "-\\([0-9]+\\)\\'" effect) (match-string 1 effect))))
-    (bridle-session--find-record
-     session (list "effects" "--json") (format "\"effect\":%s," number)
-     "\"intent\":{\"record\":\\([0-9]+\\)"
-     (lambda (record text) (funcall callback (and record (string-to-number record)) text)))))
-
-(defun bridle-session--find-record (session command mark field callback)
-  "Run COMMAND about SESSION; CALLBACK gets FIELD of the line with MARK.
-FIELD is a regexp with one group; CALLBACK also gets the whole text."
-  (bridle-session-run-program
-   session (append command (list "--session" (bridle-session-name session)))
-   (lambda (_is-good text)
-     (funcall callback
-              (with-temp-buffer
-                (insert text)
-                (goto-char (point-min))
-                (let (found)
-                  (while (and (not found) (search-forward mark nil t))
-                    (save-excursion
-                      (beginning-of-line)
-                      (when (re-search-forward field (line-end-position) t)
-                        (setq found (match-string 1)))))
-                  found))
-              text))))
-
-(defconst bridle-session--max-printed (* 16 1024 1024)
-  "Characters that a run of the program may print.")
-
-(defun bridle-session-run-program (session arguments callback)
-  "Run the program `bridle' with ARGUMENTS for SESSION, without waiting.
-CALLBACK is called with whether it went well, and what it printed."
-  (let ((buffer (generate-new-buffer " *bridle-program*" t))
-        (process-environment (cons "NO_COLOR=1" process-environment))
-        (default-directory temporary-file-directory))
-    (ignore session)
-    (condition-case err
-        (make-process
-         :name "bridle-program" :buffer buffer :noquery t :connection-type 'pipe
-         :coding 'utf-8-unix
-         :command `(,bridle-program ,@arguments
-                                    ,@(and bridle-state-directory
-                                           (list "--state" (expand-file-name bridle-state-directory))))
-         :filter
-         (lambda (process text)
-           (with-current-buffer (process-buffer process)
-             (goto-char (point-max))
-             (insert text)
-             (when (> (buffer-size) bridle-session--max-printed) (delete-process process))))
-         :sentinel
-         (lambda (process _event)
-           (unless (process-live-p process)
-             (let ((text (with-current-buffer buffer (buffer-string))))
-               (kill-buffer buffer)
-               (funcall callback (eql 0 (process-exit-status process)) text)))))
-      (error (kill-buffer buffer)
-             (funcall callback nil (error-message-string err))))))
+  "Have the act EFFECT, such as \"work-4\", of SESSION found in the record.
+CALLBACK is called with what the record tells of it, or nil, and a text."
+  (if (not (string-match "-\\([0-9]\\{1,15\\}\\)\\'" effect))
+      (funcall callback nil "it has no number")
+    (bridle-session-request
+     session :record `(:action :effects :session ,(bridle-session-name session)
+                       :effect ,(string-to-number (match-string 1 effect)))
+     (lambda (payload)
+       (let ((acts (bridle-get-list payload :effects)))
+         ;; A name that was used again after it was forgotten counts from 1 again: the last is meant.
+         (funcall callback (car (last acts))
+                  (or (bridle-get-string payload :message) "the record has no such act")))))))
 
 (provide 'bridle-session)
 ;;; bridle-session.el ends here

@@ -147,7 +147,16 @@ frames are signed."
         (set-process-filter process #'bridle-wire--filter)
         (setf (bridle-wire-watch wire)
               (run-at-time 5 5 #'bridle-wire--look-after wire)))
-    (error (bridle-wire--lost wire (error-message-string err)))))
+    (error (bridle-wire--lost wire (bridle-wire--reason (error-message-string err))))))
+
+(defun bridle-wire--reason (text)
+  "Return what TEXT, an error of Emacs about a connection, says to people."
+  (if (string-match "\\`make client process failed: \\([^,]+\\)" text)
+      (let ((why (match-string 1 text)))
+        (if (member (downcase why) '("no such file or directory" "connection refused"))
+            "no daemon there"
+          (downcase why)))
+    text))
 
 (defun bridle-wire--dial (address)
   "Return a process that connects to ADDRESS without waiting for it."

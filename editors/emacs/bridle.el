@@ -115,6 +115,7 @@ The secret is looked up by auth-source: machine is the host of
   (unless (string-match-p "\\`[-._A-Za-z0-9]\\{1,64\\}\\'" name)
     (user-error "Not the name of a session: %s" name))
   (setq bridle-session-request-function #'bridle-action-perform
+        bridle-session-actuators bridle-action-offers
         bridle-sensor-session-function #'bridle--session-of-buffer)
   (or (bridle-session-find name)
       (let ((address (bridle--address)))
@@ -138,6 +139,8 @@ The secret is looked up by auth-source: machine is the host of
   "Take note that WHAT happened in SESSION, with DATA."
   (pcase what
     ('down (bridle--maybe-start-daemon session))
+    ((and 'question (guard (bridle-memory-is-capture data)))
+     (when (bridle-session-is-attached session) (bridle-question-give-answer data 'allow)))
     ('question
      (when (or (eq 'local (bridle-question-kind data)) (bridle-session-is-attached session))
        (message "%s waits for a yes: M-x bridle-approvals" (bridle-session-name session))))))
@@ -151,9 +154,23 @@ The secret is looked up by auth-source: machine is the host of
                (executable-find bridle-program))
       (setq bridle--daemon-started-at (float-time))
       (message "No daemon at %s; starting one" address)
-      ;; Not waited for, and not a child that ends with Emacs.
-      (let ((default-directory (expand-file-name "~/")))
-        (call-process bridle-program nil 0 nil "up")))))
+      (let ((log (expand-file-name (locate-user-emacs-file "bridle-daemon.log"))) (default-directory (expand-file-name "~/")))
+        (make-directory (file-name-directory log) t)
+        ;; Not waited for, and not a child that ends with Emacs; what it says is kept in case it ends.
+        (call-process "/bin/sh" nil 0 nil "-c" "umask 077; exec \"$0\" up >\"$1\" 2>&1" bridle-program log)
+        (run-at-time 4 nil #'bridle--tell-of-daemon session log)))))
+
+(defun bridle--tell-of-daemon (session log)
+  "Say what LOG has if the daemon that was started for SESSION is not there."
+  (unless (or (bridle-session-is-attached session) (not (memq session bridle-sessions)))
+    (let ((why (with-temp-buffer
+                 (ignore-errors (insert-file-contents log nil 0 4000))
+                 (goto-char (point-min))
+                 (if (re-search-forward "^\\(?:error\\|.*ERROR\\).*$" nil t) (match-string 0) ""))))
+      (message "%s" (if (string-empty-p why)
+                        (format "The daemon is not there yet; its log is %s" log)
+                      (format "The daemon did not start: %s; all of it is in %s"
+                              (bridle-text-line why 200) log))))))
 
 ;;;; Commands
 
@@ -167,6 +184,8 @@ The secret is looked up by auth-source: machine is the host of
          (buffer (bridle-org-buffer session)))
     (pop-to-buffer buffer)
     (goto-char (point-max))
+    (message "%s" (substitute-command-keys
+                   "Write below Prompt; \\<bridle-mode-map>\\[bridle-org-send] sends, \\[bridle-menu] is the menu"))
     session))
 
 ;;;###autoload
@@ -190,8 +209,9 @@ The secret is looked up by auth-source: machine is the host of
   (message "Sent %s" (buffer-name)))
 
 (defun bridle-reconnect ()
-  "Connect all sessions now that wait to."
+  "Connect all sessions now that wait to; start a daemon if none runs."
   (interactive)
+  (setq bridle--daemon-started-at 0)
   (dolist (session bridle-sessions)
     (bridle-wire-retry-now (bridle-session-wire session))))
 
@@ -247,17 +267,27 @@ Only what is here already is offered; more is asked for meanwhile."
       (setq bridle--complete-timer
             (run-with-idle-timer 0.2 nil #'bridle--refresh-candidates session prefix)))))
 
+(defvar bridle--complete-since nil "When the question that waits was asked, nil if none waits.")
+
+(defconst bridle--complete-seconds 10
+  "Seconds after which another question is asked, whatever became of the last.")
+
 (defun bridle--refresh-candidates (session prefix)
-  "Ask SESSION for candidates for PREFIX: titles of the memory that begin so."
-  (when (bridle-session-is-attached session)
+  "Ask SESSION for candidates for PREFIX: of a quick model, or words of the memory."
+  ;; One question at a time: who types goes on typing, and a model costs money.
+  (when (and (bridle-session-is-attached session)
+             (or (null bridle--complete-since)
+                 (> (- (float-time) bridle--complete-since) bridle--complete-seconds)))
+    (setq bridle--complete-since (float-time))
     (bridle-session-request
-     session :context
-     `(:action :query :text ,(concat (replace-regexp-in-string "[\"*]" "" prefix) "*")
-       :limit 20 :snippets nil)
+     session :context `(:action :complete :prefix ,prefix)
      (lambda (payload)
+       (setq bridle--complete-since nil)
        (bridle-action-add-candidates
-        prefix (delq nil (mapcar (lambda (object) (bridle-get-string object :title))
-                                 (bridle-get-list payload :objects))))))))
+        prefix (seq-filter #'stringp (bridle-get-list payload :suggestions)))
+       ;; What was typed meanwhile is what is wanted now.
+       (unless (equal prefix bridle--complete-asked)
+         (bridle--refresh-candidates session bridle--complete-asked))))))
 
 ;;;; Bookmarks
 
@@ -290,7 +320,7 @@ Only what is here already is offered; more is asked for meanwhile."
 (defconst bridle--commands
   '(("s" bridle "Session") ("a" bridle-ask "Ask") ("t" bridle-ask-subtree "Ask about subtree")
     ("r" bridle-ask-region "Ask about region") ("k" bridle-interrupt "Interrupt")
-    ("q" bridle-approvals "Approvals") ("y" bridle-why "Why") ("u" bridle-undo-change "Undo change")
+    ("q" bridle-approvals "Approvals") ("l" bridle-grants "Grants") ("y" bridle-why "Why") ("u" bridle-undo-change "Undo change")
     ("f" bridle-search "Search memory") ("g" bridle-agenda "Agenda") ("c" bridle-capture "Capture")
     ("b" bridle-send-buffer "Send buffer") ("m" bridle-sense-mode "Tell what is edited")
     ("n" bridle-reconnect "Connect now") ("e" bridle-events "Events"))
@@ -315,9 +345,9 @@ Only what is here already is offered; more is asked for meanwhile."
     (eval `(,(intern "transient-define-prefix") bridle-transient ()
             "Commands of bridle."
             [["Talk" ,@(cl-subseq suffixes 0 5)]
-             ["Decide" ,@(cl-subseq suffixes 5 8)]
-             ["Memory" ,@(cl-subseq suffixes 8 11)]
-             ["Editor" ,@(cl-subseq suffixes 11)]])
+             ["Decide" ,@(cl-subseq suffixes 5 9)]
+             ["Memory" ,@(cl-subseq suffixes 9 12)]
+             ["Editor" ,@(cl-subseq suffixes 12)]])
           t)))
 
 (provide 'bridle)

@@ -1,6 +1,6 @@
 //! `cargo xtask emacs`: the package of `editors/emacs`. Byte-compiled without a warning, checked by the
-//! linters of Emacs, installed as users do, and tested: units, a hostile daemon, and the real one, which
-//! is killed on the way. Called by `ci`; `metrics` uses its compiled copy.
+//! linters of Emacs, installed as users do, and tested: units, a hostile daemon, the real one, which is
+//! killed on the way, and an Emacs in a terminal. Called by `ci`; `metrics` uses its compiled copy.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,10 +14,13 @@ pub(crate) const HELP: &str = "\
 usage: cargo xtask emacs [TEST...]
 
 Byte-compiles and lints the Emacs package, installs it into an empty home, builds its manual, and runs
-its tests: unit, hostile (a daemon that wants Emacs to act), e2e (the real daemon). Names choose tests.";
+its tests: unit, hostile (a daemon that wants Emacs to act), e2e (the real daemon), chaos (connections cut
+and daemons killed by a seed), screen (an Emacs in a terminal, used with its keys). Names choose tests.
+BRIDLE_CHAOS_SCHEDULES=100 makes chaos longer, BRIDLE_SCREENS=write puts its screens into docs/emacs.md.";
 
 /// Test files, and fewer tests than which mean that something was lost.
-const TESTS: [(&str, usize); 3] = [("unit", 30), ("hostile", 20), ("e2e", 15)];
+const TESTS: [(&str, usize); 5] =
+    [("unit", 40), ("hostile", 20), ("e2e", 28), ("chaos", 2), ("screen", 1)];
 
 /// Folder of the package.
 pub(crate) const PACKAGE: &str = "editors/emacs";
@@ -118,7 +121,9 @@ fn manual(console: &VerbConsole) -> Result<()> {
 /// Runs one file of tests to its end; how many passed.
 fn test(name: &str, compiled: &Path, console: &VerbConsole) -> Result<usize> {
     let folder = root().join(PACKAGE).join("test");
-    let tests = batch()
+    // An Emacs without a terminal dies of a broken pipe; one with a terminal ignores it, and so do the tests.
+    let tests = ProgramRun::new("sh")
+        .args(["-c", "trap '' PIPE; exec emacs -Q --batch \"$@\"", "emacs"])
         .args(["-L".as_ref(), compiled.as_os_str(), "-L".as_ref(), folder.as_os_str()])
         .args(["-l", &format!("bridle-{name}-test"), "-f", "ert-run-tests-batch-and-exit"])
         .env("BRIDLE_BIN", daemon());

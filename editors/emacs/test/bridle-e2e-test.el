@@ -26,6 +26,10 @@
            (bridle-message-hook (list (lambda (_session text _level) (push text shown)))))
       (should (equal "rung" (bridle-get (bridle-test-ask session "ring the bell") :text)))
       (should (equal '("the bell") shown))
+      ;; Another shell has something shown here.
+      (call-process bridle-program nil 0 nil "send" "--session" "work" "--addr" (concat "unix:" bridle-address)
+                    "(:type :REQUEST :id 1 :target :emacs :payload (:action :message :text \"look here\" :level :warning))")
+      (bridle-test-until (equal '("look here" "the bell") shown))
       (should (equal "offered" (bridle-get (bridle-test-ask session "offer defun") :text)))
       (with-temp-buffer
         (insert "defun")
@@ -92,10 +96,7 @@
            (buffer (find-file-noselect file)) answer)
       (unwind-protect
           (progn
-            (bridle-test-until (let (ready) (bridle-session-request
-                                             session :context '(:action :memex-status)
-                                             (lambda (payload) (setq ready (bridle-get-word payload :state))))
-                                    (bridle-test-until ready) (equal ready "ready")))
+            (bridle-test-wait-for-memory session)
             (bridle-org-prompt session "tidy water" nil (lambda (payload) (setq answer payload)))
             (bridle-test-answer session 'allow)
             ;; The memory asks, with its own diff.
@@ -145,11 +146,7 @@
 
 (defun bridle-test--modified (session file)
   "Whether the daemon of SESSION says that FILE is modified in a buffer."
-  (let (answer)
-    (bridle-session-request session :context `(:action :modified :file ,file)
-                            (lambda (payload) (setq answer payload)))
-    (bridle-test-until answer)
-    (bridle-get answer :modified)))
+  (bridle-get (bridle-test-request session :context `(:action :modified :file ,file)) :modified))
 
 (ert-deftest bridle-e2e-interrupt ()
   (bridle-test-with-daemon ()
@@ -236,9 +233,222 @@
         (bridle-test-until (get-buffer "*bridle why*"))
         (with-current-buffer "*bridle why*"
           (should (string-match-p "set-state" (buffer-string))))
-        (cl-letf (((symbol-function 'y-or-n-p) (lambda (_) t)))
-          (bridle-undo-change)))
+        (bridle-undo-change))
+      (with-current-buffer (bridle-test-until (get-buffer "*bridle undo*"))
+        (should (string-match-p "^\\+\\* DONE Water$" (buffer-string)))
+        (should (string-match-p "\\* DONE Water" (bridle-test--file file)))
+        (bridle-undo-now))
       (bridle-test-until (string-match-p "\\* TODO Water" (bridle-test--file file))))))
+
+(ert-deftest bridle-e2e-what-a-turn-wrote-is-taken-back ()
+  (bridle-test-with-daemon ()
+    (let* ((session (bridle-test-session "work")) answer
+           (project (expand-file-name "project" (bridle-test-daemon-folder daemon)))
+           (file (expand-file-name "plan.txt" project)))
+      (should (equal "success" (bridle-get-word
+                                (bridle-test-request session :system
+                                                     `(:action :project :session "work" :path ,project))
+                                :status)))
+      (bridle-org-prompt session "write hello into plan.txt" nil (lambda (payload) (setq answer payload)))
+      (let ((question (bridle-test-answer session 'allow)))
+        (should (equal "stage" (bridle-question-target question)))
+        (should (string-match-p "^\\+hello" (bridle-question-diff question))))
+      (bridle-test-until answer)
+      (should (equal "hello" (string-trim (bridle-test--file file))))
+      (with-current-buffer (bridle-session-buffer session)
+        (goto-char (point-max))
+        (should (re-search-backward "^- =work-[0-9]+=: done" nil t))
+        (bridle-undo-change))
+      (with-current-buffer (bridle-test-until (get-buffer "*bridle undo*"))
+        (bridle-undo-now))
+      ;; Undoing changes files, too: it is asked for.
+      (let ((question (bridle-test-until (or (not (file-exists-p file))
+                                             (cdar (bridle-session-questions session))))))
+        (when (bridle-question-p question) (bridle-question-give-answer question 'allow)))
+      (bridle-test-until (not (file-exists-p file))))))
+
+(ert-deftest bridle-e2e-a-heading-is-renamed-and-moved-through-the-memory ()
+  (bridle-test-with-daemon ()
+    (let* ((session (bridle-test-session "work"))
+           (file (expand-file-name "memex/garden.org" (bridle-test-daemon-folder daemon)))
+           (buffer (find-file-noselect file)))
+      (unwind-protect
+          (progn
+            (bridle-test-wait-for-memory session)
+            (dolist (case '(("rename water to Pour" "renamed" "^\\* TODO Pour$")
+                            ("move water below there" "moved"
+                             "^\\* Other\\(?:.*\n\\)*\\*\\* TODO Pour$")))
+              (let (answer)
+                (bridle-org-prompt session (nth 0 case) nil (lambda (payload) (setq answer payload)))
+                ;; The guard asks about the act of this editor, then the memory with its diff.
+                (bridle-test-answer session 'allow)
+                (let ((question (bridle-test-until
+                                 (cl-find "memory" (bridle-all-questions)
+                                          :key #'bridle-question-target :test #'equal))))
+                  (should (bridle-question-diff question))
+                  (bridle-question-give-answer question 'allow))
+                (bridle-test-until answer)
+                (should (equal (nth 1 case) (bridle-get answer :text)))
+                (should (string-match-p (nth 2 case) (bridle-test--file file)))
+                (with-current-buffer buffer (revert-buffer t t t)))))
+        (kill-buffer buffer)))))
+
+(ert-deftest bridle-e2e-unsaved-text-is-changed-in-the-buffer-alone ()
+  (bridle-test-with-daemon ()
+    (let* ((session (bridle-test-session "work")) answer (create-lockfiles nil)
+           (file (expand-file-name "memex/garden.org" (bridle-test-daemon-folder daemon)))
+           (on-disk (bridle-test--file file)) (buffer (find-file-noselect file)))
+      (unwind-protect
+          (with-current-buffer buffer
+            (goto-char (point-max))
+            (insert "* Mine\n:PROPERTIES:\n:ID: mine\n:END:\n")
+            (bridle-org-prompt session "rename mine to Yours" nil (lambda (payload) (setq answer payload)))
+            (bridle-question-give-answer (bridle-test-question session) 'allow)
+            (let ((question (bridle-test-until
+                             (cl-find 'local (bridle-all-questions) :key #'bridle-question-kind))))
+              (should (string-match-p "^\\+\\* Yours$" (bridle-question-diff question)))
+              (should (string-match-p "^\\* Mine$" (buffer-string)))
+              (bridle-question-give-answer question 'allow))
+            (bridle-test-until answer)
+            (should (equal "renamed" (bridle-get answer :text)))
+            (should (string-match-p "^\\* Yours$" (buffer-string)))
+            (should (buffer-modified-p))
+            (should (equal on-disk (bridle-test--file file))))
+        (with-current-buffer buffer (set-buffer-modified-p nil))
+        (kill-buffer buffer)))))
+
+(ert-deftest bridle-e2e-a-buffer-is-read-after-a-yes ()
+  (bridle-test-with-daemon ()
+    (let ((session (bridle-test-session "work")) answer)
+      (with-current-buffer (get-buffer-create "seen.org")
+        (erase-buffer)
+        (insert "* Seen\n")
+        (org-mode))
+      (dolist (case '((allow "saw a tree") (deny "saw nothing")))
+        (setq answer nil)
+        (bridle-org-prompt session "look at seen.org" nil (lambda (payload) (setq answer payload)))
+        (bridle-question-give-answer (bridle-test-question session) 'allow)
+        (bridle-question-give-answer
+         (bridle-test-until (cl-find 'local (bridle-all-questions) :key #'bridle-question-kind))
+         (car case))
+        (bridle-test-until answer)
+        (should (equal (cadr case) (bridle-get answer :text))))
+      (kill-buffer "seen.org"))))
+
+(ert-deftest bridle-e2e-region-goes-with-the-prompt ()
+  (bridle-test-with-daemon ()
+    (let ((session (bridle-test-session "main")))
+      (with-temp-buffer
+        (insert "one\ntwo\nthree\n")
+        (let ((default-directory temporary-file-directory))
+          (bridle-ask-region 5 8 "echo that")))
+      (bridle-test-until (string-match-p "^echo: that$" (bridle-test-transcript session)))
+      (let* ((page (bridle-test-request session :record '(:action :page :session "main" :kinds (:signal))))
+             (bodies (mapcar (lambda (record) (bridle-get-string record :body))
+                             (bridle-get-list page :records))))
+        (should (cl-some (lambda (body)
+                           (string-match-p ":context (:kind :region .*:line 2 :text \"two\")" body))
+                         bodies))))))
+
+(ert-deftest bridle-e2e-completions-of-the-daemon ()
+  (bridle-test-with-daemon ()
+    (let ((session (bridle-test-session "work")))
+      (bridle-test-wait-for-memory session)
+      (with-temp-buffer
+        (insert "Wat")
+        (setq bridle--complete-since nil)
+        (bridle--refresh-candidates session "Wat")
+        (bridle-test-until (bridle-action-candidates "Wat"))
+        (should (equal '("Water") (nth 2 (bridle-completion-at-point)))))
+      ;; Beside the session: nothing of it is recorded.
+      (should (eql 0 (bridle-session-cursor session))))))
+
+(ert-deftest bridle-e2e-model-and-cost-in-the-header ()
+  (bridle-test-with-daemon ()
+    (let ((session (bridle-test-session "work")))
+      (bridle-test-ask session "spend one")
+      (bridle-test-until (eql 1 (bridle-get-integer (bridle-session-costs session) :thoughts)))
+      (bridle-test-ask session "spend two")
+      (bridle-test-until (eql 2 (bridle-get-integer (bridle-session-costs session) :thoughts)))
+      (should (string-match-p "  ·  test/tiny  ·  cost unknown"
+                              (buffer-local-value 'bridle-org--header (bridle-session-buffer session)))))))
+
+(ert-deftest bridle-e2e-always-by-a-scope-of-the-question ()
+  (bridle-test-with-daemon ()
+    (let ((session (bridle-test-session "work")) answer)
+      (bridle-org-prompt session "done Water" nil (lambda (payload) (setq answer payload)))
+      (let ((question (bridle-test-question session)))
+        (should (assoc "file" (bridle-question-scopes question)))
+        (should (string-match-p "^: file: \"set-state\"" (bridle-test-transcript session)))
+        (bridle-approve--show question))
+      (with-current-buffer "*bridle question*"
+        (should-error (bridle-always "nonsense" "1h"))
+        (bridle-always "file" "1h"))
+      (with-current-buffer (bridle-test-until
+                            (let ((buffer (get-buffer "*bridle grant*")))
+                              (and buffer (buffer-local-value 'bridle-approve--grant buffer) buffer)))
+        (should (string-match-p "garden.org" (buffer-string)))
+        (should (string-match-p "recorded decisions" (buffer-string)))
+        (bridle-grant))
+      (bridle-test-until answer)
+      (should (equal "done with it" (bridle-get answer :text)))
+      ;; The next one in that file is not asked for, until the grant is taken back.
+      (should (equal "done with it" (bridle-get (bridle-test-ask session "done Other") :text)))
+      (with-current-buffer (bridle-session-buffer session) (bridle-grants))
+      (with-current-buffer "*bridle grants*"
+        (bridle-test-until tabulated-list-entries)
+        (should (string-match-p "garden.org" (buffer-string)))
+        (goto-char (point-min))
+        (bridle-revoke-grant)
+        (bridle-test-until (null tabulated-list-entries)))
+      (kill-buffer "*bridle grants*"))))
+
+(ert-deftest bridle-e2e-questions-of-other-sessions-are-listed ()
+  (bridle-test-with-daemon ()
+    (let ((session (bridle-test-session "elsewhere")) answer)
+      (bridle-org-prompt session "done Water")
+      (bridle-test-question session)
+      (bridle-test-leave)
+      (let ((session (bridle-test-session "here")))
+        (ignore session)
+        (with-current-buffer (bridle-session-buffer session) (bridle-approvals))
+        (bridle-test-until bridle-approve--elsewhere)
+        (with-current-buffer "*bridle approvals*"
+          (goto-char (point-min))
+          (should (search-forward "elsewhere" nil t))
+          (beginning-of-line)
+          (bridle-allow)
+          ;; It was not shown in full: this shows it.
+          (should bridle-approve--elsewhere))
+        (with-current-buffer "*bridle question*"
+          (should (string-match-p "^\\+\\* DONE Water$" (buffer-string)))
+          (bridle-allow))
+        (should-not bridle-approve--elsewhere)
+        (bridle-test-until
+         (string-match-p "\\* DONE Water"
+                         (bridle-test--file (expand-file-name "memex/garden.org"
+                                                              (bridle-test-daemon-folder daemon)))))
+        (ignore answer)))))
+
+(ert-deftest bridle-e2e-an-idle-emacs-tells-by-itself ()
+  (bridle-test-with-daemon ()
+    (let* ((session (bridle-test-session "work")) (create-lockfiles nil)
+           (file (expand-file-name "memex/garden.org" (bridle-test-daemon-folder daemon)))
+           (buffer (find-file-noselect file)))
+      (unwind-protect
+          (progn
+            (bridle-sense-mode 1)
+            (should (memq bridle-sensor--timer timer-idle-list))
+            (switch-to-buffer buffer)
+            (goto-char (point-max))
+            (insert "more\n")
+            ;; What the timer calls when nothing was typed for a while.
+            (bridle-sensor--idle)
+            (should (bridle-test--modified session file))
+            (bridle-test-until (>= (bridle-session-cursor session) 6)))
+        (bridle-sense-mode -1)
+        (with-current-buffer buffer (set-buffer-modified-p nil))
+        (kill-buffer buffer)))))
 
 (defun bridle-test--file (file)
   "Return the text of FILE."
@@ -259,9 +469,37 @@
         (bridle-test-until (get-buffer "garden.org"))
         (kill-buffer "garden.org"))
       (with-current-buffer (bridle-session-buffer session) (bridle-capture "Buy seeds" "* two\n"))
-      (bridle-question-give-answer (bridle-test-until (car (bridle-all-questions))) 'allow)
+      ;; Who typed it has said yes.
       (bridle-test-until (file-exists-p file))
-      (should (string-match-p "\\`\\* TODO Buy seeds\n \\* two\n" (bridle-test--file file))))))
+      (bridle-test-until (null bridle-memory--captures))
+      (should-not (bridle-all-questions))
+      (should (string-match-p "\\`\\* TODO Buy seeds\n\\[[-0-9]+ .*\\]\n \\* two\n"
+                              (bridle-test--file file))))))
+
+(ert-deftest bridle-e2e-agenda-day-by-day ()
+  (bridle-test-with-daemon ()
+    (let ((session (bridle-test-session "work"))
+          (day (lambda (days) (format-time-string "%F" (time-add nil (* days 86400)))))
+          (file (expand-file-name "memex/plans.org" (bridle-test-daemon-folder daemon))))
+      (with-temp-file file
+        (insert (format "* TODO Mow\nSCHEDULED: <%s 09:30>\n* TODO Pay\nDEADLINE: <%s>\n* DONE Old\nSCHEDULED: <%s>\n* TODO Far\nSCHEDULED: <%s>\n"
+                        (funcall day 2) (funcall day -3) (funcall day 1) (funcall day 30))))
+      (with-current-buffer (bridle-session-buffer session)
+        (bridle-test-until (progn (bridle-agenda nil)
+                                  (bridle-test-run 0.3)
+                                  (with-current-buffer "*bridle agenda*" (cdr tabulated-list-entries)))))
+      (with-current-buffer "*bridle agenda*"
+        (let ((rows (mapcar (lambda (entry) (append (cadr entry) nil)) tabulated-list-entries)))
+          (should (equal '("Pay" "Mow") (mapcar (lambda (row) (nth 4 row)) rows)))
+          (should (equal "deadline 3 d ago" (nth 2 (car rows))))
+          (should (string-prefix-p (funcall day 2) (nth 0 (cadr rows))))
+          (should (equal '("09:30" "scheduled" "TODO") (cl-subseq (cadr rows) 1 4))))
+        (goto-char (point-min))
+        (search-forward "Mow")
+        (bridle-memory-visit)
+        (with-current-buffer (bridle-test-until (get-buffer "plans.org"))
+          (bridle-test-until (looking-at-p "\\* TODO Mow")))
+        (kill-buffer "plans.org")))))
 
 (ert-deftest bridle-e2e-ask-subtree ()
   (bridle-test-with-daemon ()

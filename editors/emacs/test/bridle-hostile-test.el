@@ -400,5 +400,83 @@
         (bridle-org-open-link))
       (should (equal '("Open https://attacker.example/?q=1 in the browser? ") asked)))))
 
+(bridle-hostile--attempt texts-on-every-channel
+  (dolist (text bridle-hostile-texts)
+    (dolist (channel '("reasoning" "output" "progress" "text"))
+      (bridle-test-peer-say (format "(:type :EVENT :payload (:action :delta :thought %S :channel :%s :offset 0 :text %s))"
+                                    (format "%s-%d" channel (sxhash text)) channel (bridle-write (concat text "\n"))))))
+  (bridle-test-peer-event 1 "(:action :outcome :effect \"h-1\" :outcome :done)")
+  (bridle-test-until (string-match-p "=h-1=: done" (bridle-test-transcript session)))
+  (bridle-test-run 0.3)
+  (should (string-match-p "output …" (bridle-test-transcript session))))
+
+(defun bridle-hostile--check-list (name)
+  "What the buffer NAME shows is text and nothing else."
+  (with-current-buffer name
+    (let ((bridle-hostile--watching t))
+      (font-lock-ensure)
+      (format-mode-line mode-line-format))
+    (should-not (string-match-p bridle-text--hidden (buffer-substring-no-properties (point-min) (point-max))))
+    (cl-loop for at from (point-min) below (point-max)
+             do (should-not (or (get-text-property at 'composition) (get-text-property at 'local-map)
+                                (get-text-property at 'modification-hooks)
+                                (and (get-text-property at 'keymap)
+                                     (not (eq 'header-line (get-text-property at 'face)))))))))
+
+(ert-deftest bridle-hostile-lists-and-reasons-are-text ()
+  (bridle-hostile--carelessly
+   (bridle-hostile--watch
+    (bridle-test-with-peer
+     (dolist (text bridle-hostile-texts)
+       (ert-info (text :prefix "text: ")
+         (let ((inhibit-message t)
+               (decision (list :record 3 :at 5 :verdict text :action text :target text :by text :reason text
+                               :rule text :payload (list :x text) :facts (list :y text)
+                               :policies (list (list :policy text :title text :prose text :text text)))))
+           (let ((bridle-hostile--watching t))
+             (bridle-approve--show-text
+              "*bridle why*" (bridle-approve--reasons
+                              (list :record 1 :kind text :session text :at 1 :by text :decisions (list decision)
+                                    :answers (list (list :record 4 :by text :answer text)))))
+             (bridle-memory--show-undo session text (list :intent 1 :target text :action text
+                                                          :payload (list :diff text)))
+             (with-current-buffer (bridle-session-buffer session)
+               (bridle-memory--list "*bridle agenda*" #'bridle-agenda-mode nil))
+             (with-current-buffer "*bridle agenda*"
+               (bridle-memory--show (list :status :success :cut t :entries
+                                          (list (list :day text :kind text :standing :overdue :days 5 :time text
+                                                      :until text :todo text :priority text :title text
+                                                      :path text)))))
+             (with-current-buffer (get-buffer-create "*bridle grants*")
+               (bridle-grants-mode)
+               (bridle-approve--show-grants (list :status :success
+                                                  :grants (list (list :grant text :sentence text :until 5)))))
+             (setf (bridle-session-costs session) nil)
+             (bridle-session--add-costs session (list :model text :thoughts 1 :last 1))
+             (with-current-buffer (bridle-session-buffer session)
+               (bridle-org--show-header)
+               (format-mode-line header-line-format)
+               (should-not (string-match-p bridle-text--hidden bridle-org--header))))
+           (mapc #'bridle-hostile--check-list
+                 '("*bridle why*" "*bridle undo*" "*bridle agenda*" "*bridle grants*")))))
+     (kill-buffer "*bridle grants*")))))
+
+(bridle-hostile--attempt scopes-and-questions-of-elsewhere
+  (bridle-test-peer-say "(:type :REQUEST :id \"q\" :target :approval :meta (:session \"h\" :seq 1) :payload (:action :approve :approval \"q\" :question \"x\" :risk :safe :target :emacs :hash \"x\" :wanted (:action :eval :code \"(setq bridle-hostile-fired t)\") :scopes ((:scope (:eval x) :allows \"a\") (:scope :file :allows 5) (:scope :folder :allows \"[[elisp:(x)]]\\n* head\") 7)))")
+  (let ((question (bridle-test-question session)))
+    (should (equal '(("folder" "[[elisp:(x)]]\n* head")) (bridle-question-scopes question))))
+  (setq bridle-approve--elsewhere
+        (delq nil (mapcar (lambda (entry) (bridle-approve--elsewhere session entry))
+                          '((:approval "a-1" :session "a" :may-answer t :wanted (:action :eval :code "(setq bridle-hostile-fired t)"))
+                            (:approval "h-9" :session "h" :may-answer t) (:approval "b-1" :session "b")
+                            (:approval 5 :session (x) :may-answer t) 7))))
+  (should (= 1 (length bridle-approve--elsewhere)))
+  ;; A yes to it says yes to the daemon alone: what it then asks of this editor is asked here.
+  (let ((question (car bridle-approve--elsewhere)))
+    (bridle-approve--show question)
+    (with-current-buffer "*bridle question*" (bridle-allow)))
+  (bridle-hostile--request 2 bridle-hostile--eval)
+  (bridle-test-until (cl-find 'local (bridle-all-questions) :key #'bridle-question-kind)))
+
 (provide 'bridle-hostile-test)
 ;;; bridle-hostile-test.el ends here

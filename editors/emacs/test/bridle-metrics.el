@@ -46,13 +46,14 @@
 
 ;;;; Latency
 
-(defun bridle-metrics-latency (count)
-  "Measure COUNT events of each kind against the real daemon."
+(defun bridle-metrics-latency (count where)
+  "Measure COUNT events of each kind against the real daemon.
+WHERE, a text, is added to their names."
   (bridle-test-with-daemon ()
     (let ((session (bridle-test-session "work")) (inhibit-message t))
       (switch-to-buffer (bridle-session-buffer session))
       (bridle-metrics--note-times
-       ":focus, event to response"
+       (concat ":focus, event to response" where)
        (cl-loop for n below count
                 collect (let (answer)
                           (bridle-metrics--time
@@ -61,7 +62,7 @@
                            (bridle-metrics--wait (lambda () answer)))))
        20)
       (bridle-metrics--note-times
-       ":message, request to answer"
+       (concat ":message, request to answer" where)
        (cl-loop repeat count
                 collect (let (done)
                           (bridle-metrics--time
@@ -70,7 +71,7 @@
                            (bridle-metrics--wait (lambda () done)))))
        20)
       (bridle-metrics--note-times
-       ":complete, asked of the daemon until the candidates are here"
+       (concat ":complete, asked of the daemon until the candidates are here" where)
        (cl-loop repeat count
                 collect (let* (done (bridle-session-request-function
                                      (lambda (&rest arguments)
@@ -79,6 +80,15 @@
                            (bridle-session-request
                             session :emacs '(:action :complete :prefix "def" :suggestions ("defun" "defvar")) #'ignore)
                            (bridle-metrics--wait (lambda () done)))))
+       20)
+      (bridle-test-wait-for-memory session)
+      (bridle-metrics--note-times
+       (concat "candidates, asked for by this editor until they are here" where)
+       (cl-loop repeat count
+                collect (bridle-metrics--time
+                         (setq bridle--complete-since nil bridle-action--candidates nil)
+                         (bridle--refresh-candidates session "Wat")
+                         (bridle-metrics--wait (lambda () bridle-action--candidates))))
        20))))
 
 ;;;; Fidelity
@@ -212,7 +222,11 @@ MEBIBYTES of results come meanwhile."
         (bridle-metrics--note "load of the machine, processes that want one of its processors"
                               (format "%.1f" (/ (car (load-average)) 100.0)) "")
         (bridle-metrics-garbage)
-        (bridle-metrics-latency 300)
+        (bridle-metrics-latency 300 "")
+        ;; The record of such a daemon is on no disk: what is left is what programs take.
+        (when (file-directory-p "/dev/shm")
+          (let ((temporary-file-directory "/dev/shm/"))
+            (bridle-metrics-latency 300 ", record in memory")))
         ;; Org itself does not end on one of them.
         (bridle-metrics-fidelity
          (cl-remove-if (lambda (file) (string-suffix-p "source-in-footnote-names.org" file))

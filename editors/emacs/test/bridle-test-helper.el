@@ -54,6 +54,19 @@
 (rule :when \"insert *\" :result t :say \"inserted\")
 (rule :when \"tidy *\" :result nil :propose ((:target :emacs :action :refactor-subtree :target-id \"$1\" :properties (:effort \"1:00\") :then-think t)))
 (rule :when \"tidy *\" :result t :say \"tidied\")
+(rule :when \"rename * to *\" :result nil :propose ((:target :emacs :action :update-node :target-id \"$1\" :title \"$2\" :then-think t)))
+(rule :when \"rename *\" :result (:outcome :done) :say \"renamed\")
+(rule :when \"rename *\" :result t :say \"not renamed\")
+(rule :when \"move * below *\" :result nil :propose ((:target :emacs :action :refile-subtree :target-id \"$1\" :to \"$2\" :then-think t)))
+(rule :when \"move *\" :result (:outcome :done) :say \"moved\")
+(rule :when \"move *\" :result t :say \"not moved\")
+(rule :when \"look at *\" :result nil :propose ((:target :emacs :action :get-ast :buffer \"$1\" :then-think t)))
+(rule :when \"look at *\" :result (:outcome :done :value (:ast *)) :say \"saw a tree\")
+(rule :when \"look at *\" :result t :say \"saw nothing\")
+(rule :when \"spend *\" :model \"test/tiny\" :say \"spent on $1\")
+(rule :when \"write * into *\" :result nil :propose ((:target :file :action :write :path \"$2\" :text \"$1\" :then-think t)))
+(rule :when \"write *\" :result (:outcome :done) :say \"written\")
+(rule :when \"write *\" :result t :say \"not written\")
 (rule :when \"done *\" :result nil :propose ((:target :memory :action :set-state :path \"garden.org\" :outline (\"$1\") :state \"DONE\" :then-think t)))
 (rule :when \"done *\" :result t :say \"done with it\")
 (rule :when \"wait *\" :delay 60000 :say \"waited\")
@@ -71,6 +84,7 @@
                                            :socket (expand-file-name "s" folder)))
          (memex (expand-file-name "memex" folder)))
     (make-directory memex)
+    (make-directory (expand-file-name "project" folder))
     (with-temp-file (expand-file-name "garden.org" memex)
       (insert "* TODO Water\n:PROPERTIES:\n:ID: water\n:END:\nBefore noon.\n* Other\n:PROPERTIES:\n:ID: there\n:END:\n"))
     (with-temp-file (expand-file-name "rules" folder) (insert bridle-test-rules))
@@ -84,8 +98,10 @@
     (setq process
           (make-process
            :name "daemon" :buffer buffer :noquery t :connection-type 'pipe
-           :command `(,(or (getenv "BRIDLE_BIN") "bridle") "up" "--unix" ,(bridle-test-daemon-socket daemon)
-                      "--http" "off" "--policy" "off" "--log" "error"
+           :command `(,(or (getenv "BRIDLE_BIN") "bridle")
+                      ,@(split-string (or (getenv "BRIDLE_BIN_ARGUMENTS") "") " " t)
+                      "up" "--unix" ,(bridle-test-daemon-socket daemon)
+                      "--http" "off" "--policy" ,(expand-file-name "policy.org" folder) "--log" "error"
                       "--state" ,(expand-file-name "state" folder)
                       "--memex" ,(expand-file-name "memex" folder)
                       "--thinker" ,(concat "script:" (expand-file-name "rules" folder))
@@ -112,7 +128,6 @@
   (declare (indent 1))
   `(let* ((daemon (bridle-test-start ,@options))
           (bridle-address (bridle-test-daemon-socket daemon))
-          (bridle-state-directory (expand-file-name "state" (bridle-test-daemon-folder daemon)))
           (bridle-program (or (getenv "BRIDLE_BIN") "bridle"))
           (bridle--client-id "11111111-1111-4111-8111-111111111111")
           (bridle-sessions nil) (bridle-action--approved nil) (bridle-action--candidates nil))
@@ -125,7 +140,11 @@
   "Close all sessions and transcripts."
   (dolist (session (copy-sequence bridle-sessions))
     (let ((buffer (bridle-session-buffer session)))
-      (if (buffer-live-p buffer) (kill-buffer buffer) (bridle-session-close session)))))
+      (if (buffer-live-p buffer) (kill-buffer buffer) (bridle-session-close session))))
+  (setq bridle-approve--elsewhere nil bridle--complete-since nil bridle--complete-asked nil)
+  (dolist (name '("*bridle undo*" "*bridle why*" "*bridle grant*" "*bridle question*"
+                  "*bridle approvals*" "*bridle search*" "*bridle agenda*"))
+    (when (get-buffer name) (kill-buffer name))))
 
 (defun bridle-test-session (name)
   "Return the session NAME with a transcript, attached."
@@ -139,6 +158,18 @@
   (let (answer)
     (bridle-org-prompt session text nil (lambda (payload) (setq answer payload)))
     (bridle-test-until answer)))
+
+(defun bridle-test-request (session target payload)
+  "Ask TARGET of SESSION for PAYLOAD; return the payload of the answer."
+  (let (answer)
+    (bridle-session-request session target payload (lambda (payload) (setq answer payload)))
+    (bridle-test-until answer)))
+
+(defun bridle-test-wait-for-memory (session)
+  "Let Emacs run until the daemon of SESSION has its index of the memory."
+  (bridle-test-until
+   (equal "ready" (bridle-get-word (bridle-test-request session :context '(:action :memex-status))
+                                   :state))))
 
 (defun bridle-test-question (session)
   "Return the question that SESSION has, when it has one."

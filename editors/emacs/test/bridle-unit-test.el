@@ -336,6 +336,131 @@
     (bridle-test-until (string-match-p "^whole$" (bridle-test-transcript session)))
     (should-not (string-match-p "one two" (bridle-test-transcript session)))))
 
+(ert-deftest bridle-unit-offsets-count-bytes ()
+  (bridle-test-with-peer
+    (dolist (piece '("0 :text \"übér \"" "0 :text \"übér zw\"" "9 :text \"ölf\"" "5 :text \"r zwölf Ende\""))
+      (bridle-test-peer-say (format "(:type :EVENT :payload (:action :delta :thought 4 :channel :text :offset %s))" piece)))
+    (bridle-test-until (string-match-p "^übér zwölf Ende$" (bridle-test-transcript session)))
+    ;; The front of another thought is gone: who comes late sees that.
+    (bridle-test-peer-say "(:type :EVENT :payload (:action :delta :thought 5 :channel :text :offset 900 :text \"late\"))")
+    (bridle-test-until (string-match-p "^\\*\\* bridle …\n\\[…\\]\nlate$" (bridle-test-transcript session)))))
+
+(ert-deftest bridle-unit-channels-are-told-apart ()
+  (bridle-test-with-peer
+    (dolist (piece '("1 :channel :reasoning :offset 0 :text \"hm \"" "1 :channel :text :offset 0 :text \"It is \""
+                     "7 :channel :output :offset 0 :text \"* make\\n\"" "1 :channel :reasoning :offset 3 :text \"hm\""
+                     "1 :channel :text :offset 6 :text \"so.\"" "7 :channel :output :offset 7 :text \"ok\""
+                     "7 :channel :progress :offset 0 :text \"1 of 3\\n2 of 3\\n\"" "1 :channel :smell :offset 0 :text \"rose\""))
+      (bridle-test-peer-say (format "(:type :EVENT :payload (:action :delta :turn 1 :thought %s))" piece)))
+    (bridle-test-until
+     (string-match-p "\\*\\* bridle thinks …\nhm hm\n\\*\\* bridle …\nIt is so\\.\n\\*\\* output …\n: \\* make\n: ok\n\\* Prompt"
+                     (bridle-test-transcript session)))
+    (should-not (string-match-p "rose" (bridle-test-transcript session)))
+    (should (string-match-p "2 of 3" (buffer-local-value 'bridle-org--header (bridle-session-buffer session))))
+    ;; The answer takes the place of text and reasoning, the outcome that of the output.
+    (bridle-test-peer-event 1 "(:status :success :action :message :text \"It is so.\")")
+    (bridle-test-until (string-match-p "^\\*\\* bridle\nIt is so\\.\n\\*\\* output …\n: \\* make\n: ok\n\\* Prompt"
+                                       (bridle-test-transcript session)))
+    (bridle-test-peer-event 2 "(:action :outcome :effect \"h-7\" :outcome :done :result (:output \"whole\"))")
+    (bridle-test-until (not (string-match-p "output …" (bridle-test-transcript session))))
+    (should-not (buffer-local-value 'bridle-org--progress (bridle-session-buffer session)))))
+
+(ert-deftest bridle-unit-what-is-voided-goes-visibly ()
+  (bridle-test-with-peer
+    (bridle-test-peer-say "(:type :EVENT :payload (:action :delta :turn 1 :thought 3 :channel :text :offset 0 :text \"I will delete\"))")
+    (bridle-test-until (string-match-p "I will delete" (bridle-test-transcript session)))
+    (bridle-test-peer-say "(:type :EVENT :payload (:action :voided :turn 1 :thought 3))")
+    (bridle-test-until (string-match-p "^- What stood here was taken back\\.$" (bridle-test-transcript session)))
+    (should-not (string-match-p "delete" (bridle-test-transcript session)))))
+
+(ert-deftest bridle-unit-costs-are-added-up ()
+  (let ((session (bridle-unit-session)))
+    (bridle-session--add-costs session '(:model "a/b" :thoughts 2 :cost-microdollars 1500 :unpriced 0 :last 7))
+    (bridle-session--add-costs session '(:thoughts 0 :cost-microdollars 0 :unpriced 0 :last 7))
+    (should (equal '("a/b" "$0.0015") (bridle-org--costs (bridle-session-costs session))))
+    (bridle-session--add-costs session '(:model "c/d" :thoughts 1 :unpriced 1 :last 9))
+    (should (equal '("c/d" "$0.0015 + 1 unknown") (bridle-org--costs (bridle-session-costs session))))
+    (should (eql 9 (bridle-get-integer (bridle-session-costs session) :last)))
+    (should-not (bridle-org--costs nil))))
+
+;;;; What Emacs has of its own
+
+(ert-deftest bridle-unit-bookmark-imenu-and-project ()
+  (require 'bookmark)
+  (require 'project)
+  (bridle-test-with-peer
+    (dolist (n '(1 2))
+      (bridle-test-peer-event n (format "(:sensor :user-prompt :text \"question %d\")" n)))
+    (bridle-test-until (string-match-p "question 2" (bridle-test-transcript session)))
+    (with-current-buffer (bridle-session-buffer session)
+      (should (equal '("question 1" "question 2") (mapcar #'car (funcall imenu-create-index-function))))
+      (let ((bookmark (bookmark-make-record)))
+        (goto-char (point-min))
+        (with-temp-buffer
+          (bridle-bookmark-jump bookmark)
+          (should (equal "*bridle: h*" (buffer-name (window-buffer)))))))
+    (let ((folder (make-temp-file "bridle project (1)" t)))
+      (unwind-protect
+          (let ((default-directory (file-name-as-directory folder))
+                (project-find-functions (list (lambda (_) (cons 'transient folder)))))
+            (should (string-match-p "\\`bridle-project-1-[A-Za-z0-9]+\\'" (bridle-default-session-name))))
+        (delete-directory folder)))
+    (let ((project-find-functions nil))
+      (should (equal "main" (bridle-default-session-name))))))
+
+(ert-deftest bridle-unit-secrets-come-from-auth-source ()
+  (require 'auth-source)
+  (let* ((file (make-temp-file "bridle-authinfo")) (auth-sources (list file)) (auth-source-do-cache nil)
+         (bridle-key-id "laptop"))
+    (unwind-protect
+        (progn
+          (with-temp-file file (insert "machine box.example port 9105 login laptop password s3cr3t-s3cr3t-ü\n"))
+          (should (equal (encode-coding-string "s3cr3t-s3cr3t-ü" 'utf-8) (bridle--secret "box.example:9105")))
+          (should-error (bridle--secret "other.example:9105") :type 'user-error)
+          ;; A socket needs none.
+          (should-not (bridle--secret "/run/bridle.sock")))
+      (delete-file file))))
+
+(ert-deftest bridle-unit-menu-has-every-command ()
+  (require 'transient)
+  (bridle--define-transient)
+  (should (commandp 'bridle-transient))
+  (pcase-dolist (`(,key ,command ,_name) bridle--commands)
+    (should (commandp command))
+    (should (eq command (plist-get (nth 2 (transient-get-suffix 'bridle-transient key)) :command)))))
+
+(ert-deftest bridle-unit-a-capture-is-a-yes-to-its-own-lines-alone ()
+  (let* ((text "* TODO Mine\n[x]\n") (bridle-memory--captures (list text))
+         (diff "--- a/inbox.org\n+++ b/inbox.org\n@@ -1,1 +1,3 @@\n * Old\n+* TODO Mine\n+[x]\n")
+         (ask (lambda (&rest changes)
+                (let ((all (append changes
+                                   (list :kind 'guard :target "memory" :action :append-subtree
+                                         :path "/m/inbox.org" :text text :diff diff))))
+                  (bridle-memory-is-capture
+                   (bridle-question--make
+                    :kind (plist-get all :kind) :target (plist-get all :target) :diff (plist-get all :diff)
+                    :wanted (list :action (plist-get all :action) :path (plist-get all :path)
+                                  :text (plist-get all :text))))))))
+    (should (funcall ask))
+    (dolist (other (list '(:kind local) '(:target "emacs") '(:action :insert-subtree) '(:path "/m/other.org")
+                         '(:text "* TODO Yours\n") '(:diff nil)
+                         (list :diff (concat diff "+more\n")) (list :diff (concat diff "-* Old\n"))))
+      (should-not (apply ask other)))
+    (setq bridle-memory--captures nil)
+    (should-not (funcall ask))))
+
+(ert-deftest bridle-unit-offers-fit-a-hello ()
+  (let* ((text (bridle-write bridle-action-offers)) (known nil))
+    (should (< (length text) 8192))
+    (dolist (action (bridle-get-list (car bridle-action-offers) :actions))
+      (push (bridle-word (if (consp action) (plist-get action :name) action)) known))
+    ;; All that is offered is carried out; nothing else is.
+    (dolist (name known)
+      (should-not (eq :unsupported
+                      (plist-get (bridle-action-perform (bridle-unit-session) "x" (list :action (intern (concat ":" name))) nil)
+                                 :code))))
+    (should (equal 9 (length known)))))
+
 (ert-deftest bridle-unit-what-comes-during-a-stream-stays ()
   (bridle-test-with-peer
     (bridle-test-peer-say "(:type :EVENT :payload (:action :delta :turn 1 :text \"half an\"))")
@@ -383,7 +508,7 @@
       (goto-char (point-min))
       ;; The one call of a program does not wait for it.
       (while (search-forward "(call-process " nil t)
-        (should (looking-at "bridle-program nil 0 "))))))
+        (should (looking-at "\"/bin/sh\" nil 0 "))))))
 
 (provide 'bridle-unit-test)
 ;;; bridle-unit-test.el ends here
