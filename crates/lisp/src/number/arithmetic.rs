@@ -60,13 +60,14 @@ impl Machine {
             (left, right) => {
                 if operation == ArithmeticOperation::Divide && right.is_zero() {
                     // A number too large for a float is that error, not this one.
-                    match (&left, &right) {
+                    let is_lost = match (&left, &right) {
                         (RealNumber::Double(_), _) | (_, RealNumber::Double(_)) => {
-                            self.as_double(&left)?;
+                            self.as_double(&left)? == 0.0
                         }
-                        _ => {
-                            self.as_single(&left)?;
-                        }
+                        _ => self.as_single(&left)? == 0.0,
+                    };
+                    if is_lost && !left.is_zero() {
+                        return self.refuse("a ratio that is too small for a float");
                     }
                     return Err(self.zero_divisor((&left, &right), one, two));
                 }
