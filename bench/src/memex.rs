@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 use bridle_memex::{
     DateSpan, FocusRequest, MemexCatalog, MemexFolder, MemexIndex, MemexQuery, OutlineRequest,
-    PrivateAccess, ReadRules, SearchText, WallMinute,
+    PrivateAccess, QueryMode, ReadRules, SearchText, WallMinute,
 };
 use bridle_record::{NewRecord, NewSessionRow, RecordAppend, RecordStore, StoreOptions};
 
@@ -84,7 +84,7 @@ pub fn run(options: &Options, tables: &mut Vec<Table>, verdicts: &mut Vec<Verdic
 }
 
 /// Kinds of questions, in the order in which they are asked.
-const KINDS: [&str; 16] = [
+const KINDS: [&str; 17] = [
     "a tag",
     "an inherited tag, something left to do",
     "a tag and a keyword",
@@ -101,6 +101,7 @@ const KINDS: [&str; 16] = [
     "the letter that all words begin with, ranked, with snippets",
     "a phrase, ranked, with snippets",
     "a word without another, ranked, with snippets",
+    "a question of eight words, with snippets",
 ];
 
 /// Questions of each kind.
@@ -325,6 +326,11 @@ fn question(kind: usize, dice: &mut NoteDice) -> Result<MemexQuery> {
         9 => MemexQuery { dates, todo, ..any },
         12 => MemexQuery { text: text.map(|word| beginning(&word, dice)), ..any },
         13 => MemexQuery { text: Some("w*".into()), ..any },
+        16 => {
+            let words: Vec<String> = (0..8).map(|_| dice.word()).collect();
+            let mode = QueryMode::Question { now: Some(day) };
+            MemexQuery { text: Some(words.join(" ") + "?"), mode, ..any }
+        }
         14 => MemexQuery { text: Some(format!("\"{} {}\"", dice.word(), dice.word())), ..any },
         _ => MemexQuery { text: Some(format!("{} -{}", dice.word(), dice.word())), ..any },
     })

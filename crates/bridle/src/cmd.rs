@@ -31,10 +31,12 @@ mod pages;
 mod pair;
 mod policy;
 mod project;
+mod prompt;
 mod recall;
 mod record;
 mod relay;
 mod remote_record;
+mod rethink;
 mod schedules;
 mod search;
 mod secret;
@@ -106,6 +108,7 @@ pub(crate) fn run(command: BridleCommand) -> Result<BridleExit, CommandFailure> 
         BridleCommand::Lisp(args) => lisp::run(&args),
         BridleCommand::Skill(verb) => skill::run(&verb),
         BridleCommand::Model(verb) => model::run(verb),
+        BridleCommand::Prompt(verb) => prompt::run(verb),
         BridleCommand::Cost(args) => cost::run(&args),
         BridleCommand::Memory(verb) => memory::run(verb),
         BridleCommand::Undo(args) => memory::undo(args),

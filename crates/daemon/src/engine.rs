@@ -30,6 +30,7 @@ mod stream;
 mod workers;
 
 pub(crate) use error::{EngineError, EngineErrorCode};
+pub(crate) use home::kept_files::{KeptFiles, SentFile, reference_to};
 pub(crate) use home::unsaved_buffers::{CUT_KEYS, SentAst};
 pub(crate) use hub::Hub;
 pub(crate) use queries::context_query::{QueryAnswer, QueryAsker, inform};

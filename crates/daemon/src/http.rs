@@ -115,6 +115,11 @@ impl fmt::Debug for HttpService {
 }
 
 impl HttpService {
+    /// Files that shells hand in.
+    pub(in crate::http) fn shelf(&self) -> &crate::engine::KeptFiles {
+        &self.shared.hub.home.shelf
+    }
+
     /// Prepares to serve.
     pub(crate) fn new(
         shared: Arc<DaemonShared>,

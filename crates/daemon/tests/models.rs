@@ -12,6 +12,7 @@ use bridle_test_support::daemon::TestDaemon;
 use bridle_test_support::frame_client::FrameClient;
 use bridle_test_support::hang_guard::guard;
 use bridle_test_support::model_server::{ModelReply, ModelServer, ModelWire};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 /// A word of a private note.
 const CANARY: &str = "zqcanarypneumonia";
@@ -54,6 +55,7 @@ impl Home {
             approve_all(&memex, &config.state);
             config.memex = Some(memex);
             config.unix = Some(folder.join("socket"));
+            config.http_unix = Some(folder.join("socket.http"));
         })
         .await;
         let peer = daemon.unix_peer().await;
@@ -363,4 +365,174 @@ async fn payload(home: &mut Home, payload: &str) -> Value {
     let answer = guard(home.peer.ask(&ask)).await;
     let value = read_one(&answer).unwrap().root().to_value();
     value.get("payload").unwrap().clone()
+}
+
+/// A PNG of one pixel, in base64.
+const PIXEL: &str =
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNk+A8AAQUBAScY42YAAAAASUVORK5CYII=";
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn images_go_to_every_codec_and_not_into_the_record() {
+    for wire in ModelWire::ALL {
+        let server = ModelServer::start(
+            wire,
+            vec![calls("context_query", r#"{"text":"charity"}"#), says("A pixel."), says("No.")],
+        )
+        .await;
+        let models = format!(
+            "{}** eyes :cognition:\n:PROPERTIES:\n:IMAGES: yes\n:END:\n** blind :reasoning:\n\
+             :PROPERTIES:\n:IMAGES: no\n:END:\n",
+            server.provider("test", "local")
+        );
+        let mut home = Home::start(&models).await;
+        let files = format!(
+            ":attachments ((:mime-type \"image/png\" :filename \"dot.png\" :data \"{PIXEL}\") \
+             (:mime-type \"text/plain\" :filename \"a.txt\" :data \"Zm9vYmFyYmF6\"))"
+        );
+        let answer = home.ask(Prompt { id: 1, text: "what is this?", more: &files }).await;
+        assert_eq!(text(&answer), "A pixel.", "{wire:?}");
+        let more = format!("{files} :model \"test/blind\"");
+        assert_eq!(text(&home.ask(Prompt { id: 2, text: "and this?", more: &more }).await), "No.");
+        let heard = server.heard();
+        for request in &heard[..2] {
+            assert!(body(request).contains(PIXEL), "{wire:?}: {request}");
+            assert!(body(request).contains("Attached image 1: dot.png"), "{wire:?}: {request}");
+            assert!(body(request).contains("foobarbaz"), "a text is told as one: {request}");
+        }
+        assert!(!heard[2].contains(PIXEL), "{wire:?}: it takes none: {}", heard[2]);
+        assert!(heard[2].contains("takes no images"), "{wire:?}: {}", heard[2]);
+        let reader = bridle_record::RecordReader::open(&home.daemon.dir.path().join("state"));
+        let all = bridle_record::RecordFilter::default();
+        let records = reader.unwrap().records(bridle_record::RecordNumber(0), &all, 1000).unwrap();
+        let texts: Vec<&str> = records.iter().filter_map(|record| record.body.text()).collect();
+        assert!(!texts.iter().any(|text| text.contains(PIXEL)), "the record has its hash alone");
+        assert!(texts.iter().any(|text| text.contains(":ref \"att-")), "{texts:?}");
+        let drafted = records.iter().find(|record| &*record.kind == "drafted").unwrap();
+        assert!(drafted.body.text().unwrap().contains(":source :image"), "the manifest has it");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_marked_secret_goes_to_no_model_elsewhere() {
+    let far = ModelServer::start(ModelWire::Messages, vec![says("I see nothing.")]).await;
+    let models = format!(
+        "{}** eyes :cognition:\n:PROPERTIES:\n:IMAGES: yes\n:END:\n",
+        far.provider("far", "remote")
+    );
+    let mut home = Home::start(&models).await;
+    let secret = Prompt { id: 1, text: "hush zqhush", more: ":privacy :secret" };
+    let refused = home.ask(secret).await;
+    assert!(message(&refused).contains("marked secret"), "{refused}");
+    let named = Prompt { id: 2, text: "hush zqhush", more: ":privacy :secret :model \"far/eyes\"" };
+    let refused = home.ask(named).await;
+    assert!(message(&refused).contains("marked secret"), "{refused}");
+    let file =
+        format!(":attachments ((:mime-type \"image/png\" :privacy :secret :data \"{PIXEL}\"))");
+    let answer = home.ask(Prompt { id: 3, text: "what is this?", more: &file }).await;
+    assert_eq!(text(&answer), "I see nothing.");
+    let heard = far.heard();
+    assert_eq!(heard.len(), 1);
+    assert!(!heard[0].contains(PIXEL) && heard[0].contains("left out: private"), "{}", heard[0]);
+    assert!(!heard[0].contains("zqhush"), "nor is it history for it: {}", heard[0]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_refused_edit_names_no_private_heading_to_a_model_elsewhere() {
+    let edit = r#"{"action":"set-state","path":"notes.org","outline":["Docter"],"state":"DONE"}"#;
+    let far =
+        ModelServer::start(ModelWire::Chat, vec![calls("memory_edit", edit), says("I cannot.")])
+            .await;
+    let mut home = Home::start(&far.models_org("remote")).await;
+    home.say(1, "tick it off please").await;
+    let heard = far.heard();
+    assert_eq!(heard.len(), 2, "{heard:?}");
+    let told = body(&heard[1]);
+    assert!(told.contains("left out: private"), "{told}");
+    assert!(!told.contains("Doctor") && !told.contains(CANARY), "{told}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_preview_is_what_the_server_gets() {
+    for privacy in ["local", "remote"] {
+        let server = ModelServer::start(ModelWire::Chat, Vec::new()).await;
+        let mut home = Home::start(&server.models_org(privacy)).await;
+        let question = "when was the charity race of Melanie?";
+        let first = "(:type :REQUEST :id 5 :target :system :payload (:action :prompt-preview :text \"hi\" :body t))";
+        let told = guard(home.peer.ask(first)).await;
+        home.say(1, "first words").await;
+        // Before any session named an action, and after.
+        for tools in [told, server.heard()[0].clone()] {
+            assert!(tools.contains("context_query") && tools.contains("2026-01-31"), "{tools}");
+        }
+        // The minute of the clock is part of a prompt.
+        let mut compared = false;
+        for id in (10..40).step_by(2) {
+            let preview = format!(
+                "(:type :REQUEST :id {id} :target :system :payload (:action :prompt-preview :text \
+                 \"{question}\" :body t))"
+            );
+            let answer = guard(home.peer.ask(&preview)).await;
+            let told = read_one(&answer).unwrap().root().to_value().get("payload").unwrap().clone();
+            assert!(told.get("status").unwrap().is_keyword("success"), "{told}");
+            assert!(told.get("reach").unwrap().is_keyword(privacy), "{told}");
+            let before = server.heard().len();
+            home.say(id + 1, question).await;
+            let heard = server.heard();
+            assert_eq!(heard.len(), before + 1, "a preview sends nothing");
+            let sent = body(&heard[before]);
+            if told.get("body").unwrap().as_str() == Some(sent) {
+                assert_eq!(sent.contains(CANARY), privacy == "local", "{sent}");
+                let parts = told.get("manifest").unwrap().get("parts").unwrap().to_string();
+                assert_eq!(parts.contains(":left-out"), privacy == "remote", "{parts}");
+                compared = true;
+                break;
+            }
+        }
+        assert!(compared, "{privacy}");
+    }
+}
+
+/// The answer of the daemon's HTTP socket to a request, its head included.
+async fn over_http(home: &Home, path: &str, kind: &str, content: &[u8]) -> String {
+    let socket = home.daemon.bound.http_unix.clone().unwrap();
+    let mut stream = tokio::net::UnixStream::connect(socket).await.unwrap();
+    let head = format!(
+        "POST {path} HTTP/1.1\r\nHost: x\r\nContent-Type: {kind}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
+        content.len()
+    );
+    stream.write_all(&[head.as_bytes(), content].concat()).await.unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.unwrap();
+    answer
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_upload_over_http_reaches_the_model_of_whoever_uploaded_it() {
+    let server = ModelServer::start(ModelWire::Messages, vec![says("A pixel.")]).await;
+    let models = format!(
+        "{}** eyes :cognition:\n:PROPERTIES:\n:IMAGES: yes\n:END:\n",
+        server.provider("test", "local")
+    );
+    let home = Home::start(&models).await;
+    let pixel = bridle_sexp::byte_text::unbase64(PIXEL).unwrap();
+    let place = "/v1/openharness/attachments";
+    let stored = guard(over_http(&home, place, "image/png", &pixel)).await;
+    let reference = stored.split("\"ref_id\":\"").nth(1).unwrap().split('"').next().unwrap();
+    let body = format!(
+        "{{\"protocol_version\":\"1.0.0\",\"request_id\":\"r1\",\"request\":{{\"context\":{{\
+         \"session_id\":\"desk\",\"user_intent\":\"what is this?\",\"attachments\":[{{\"ref_id\":\"{reference}\"}}]}}}}}}"
+    );
+    let answer =
+        guard(over_http(&home, "/v1/openharness", "application/json", body.as_bytes())).await;
+    assert!(answer.contains("A pixel."), "{answer}");
+    assert!(server.heard()[0].contains(PIXEL), "{}", server.heard()[0]);
+    // Somebody else names it in vain.
+    let mut other = home.daemon.peer().await;
+    let named = format!(
+        "(:type :EVENT :id 1 :payload (:sensor :user-prompt :text \"and this?\" :attachments ((:ref \
+         \"{reference}\"))))"
+    );
+    guard(other.ask(&named)).await;
+    let heard = server.heard();
+    assert!(!heard[1].contains(PIXEL) && heard[1].contains("is left out"), "{}", heard[1]);
 }

@@ -126,6 +126,11 @@ impl Workspace {
         found.map(|it| it.verdict)
     }
 
+    /// Folders that programs may read beside those of the system.
+    pub fn read_roots(&self) -> &[PathBuf] {
+        &self.0.setup.read_roots
+    }
+
     /// Folder of a session's project.
     pub fn project_of(&self, session: &str) -> Option<PathBuf> {
         self.0.projects.of(session)

@@ -10,6 +10,7 @@
 //! - [`org`]: thought trace for people
 //! - [`mirror`]: a text copy that goes on where it stopped
 //! - [`replay`]: the same events through the same loop, compared
+//! - [`rethink`]: recorded thoughts asked again of somebody else, and what would be decided
 //! - [`why`]: the decisions behind a record, and what they rest on
 //! - [`ledger`]: effects, from intent to outcome
 //! - [`cost`]: what thoughts cost
@@ -36,6 +37,7 @@ mod record_body;
 pub mod record_source;
 pub mod rehearse;
 pub mod replay;
+pub mod rethink;
 pub mod session_fold;
 pub mod upkeep;
 pub mod why;

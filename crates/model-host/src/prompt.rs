@@ -4,11 +4,13 @@
 //! place, and what does not fit is left out with its reason. In reading order:
 //! - `part`: parts and the manifest that the record keeps of them
 //! - `gather`: instructions, notes, project file, results; everything that is read from somewhere
+//! - `attached`: files that came with the prompt
 //! - `words`: the instruction and the lines about time and place
 //! - `opaque`: an answer with its provider's own state, kept for the next round
 //! - `transcript`: earlier exchanges and the rounds of this turn as messages
 //! - `build`: the request, cut until it fits
 
+mod attached;
 mod build;
 mod gather;
 mod opaque;
@@ -21,7 +23,7 @@ pub use self::gather::INSTRUCTIONS_FILE;
 pub(crate) use self::gather::{PromptGatherer, RecalledNote};
 pub(crate) use self::opaque::opaque_text;
 pub(crate) use self::part::{ManifestHead, manifest};
-pub(crate) use self::words::question_of;
+pub(crate) use self::words::{label_of, question_of};
 
 #[cfg(test)]
 mod tests;

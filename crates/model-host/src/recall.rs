@@ -6,7 +6,7 @@
 use std::path::PathBuf;
 
 use bridle_host::HostFuture;
-use bridle_loop::SignalContext;
+use bridle_loop::{Privacy, RoundCall, SessionId, SignalContext};
 use bridle_sexp::Value;
 
 /// Part of the memory that is asked.
@@ -52,6 +52,13 @@ pub trait MemoryRecall: Send + Sync {
     /// Most that everybody who reads the session may be told; nothing if the policies forbid it.
     fn reach<'a>(&'a self, context: &'a SignalContext) -> HostFuture<'a, Option<RecallReach>>;
 
+    /// The label of what a call brought back that says none itself: of a file, a program, an edit.
+    fn act_label<'a>(
+        &'a self,
+        session: &'a SessionId,
+        call: &'a RoundCall,
+    ) -> HostFuture<'a, Privacy>;
+
     /// Answers a question as `:context` does; `None` where the memory has no answer now.
     fn answer(&self, question: RecallQuestion, reach: RecallReach)
     -> HostFuture<'_, Option<Value>>;
@@ -72,6 +79,10 @@ impl MemoryRecall for NoMemory {
 
     fn reach<'a>(&'a self, _: &'a SignalContext) -> HostFuture<'a, Option<RecallReach>> {
         Box::pin(async { None })
+    }
+
+    fn act_label<'a>(&'a self, _: &'a SessionId, _: &'a RoundCall) -> HostFuture<'a, Privacy> {
+        Box::pin(async { Privacy::default() })
     }
 
     fn answer(&self, _: RecallQuestion, _: RecallReach) -> HostFuture<'_, Option<Value>> {

@@ -9,23 +9,22 @@
 //! - `draft`: an answer as a draft, each way to end with its own words
 //! - `search_answer`: the answer without a model
 
-mod choice;
+pub(crate) mod choice;
 mod draft;
 mod exchange;
 mod search_answer;
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use bridle_host::{DaemonFacts, HostFuture, ProseSignal, Thinker, ThoughtIo};
 use bridle_inference::{InferenceError, ModelExchanger};
 use bridle_loop::{Draft, ReflexAdvice, SignalContext, ThinkerFault, ThinkerPrompt};
-use bridle_models::{FailureKind, PriceSchedule, ProviderPrivacy, encode_request};
-use bridle_sexp::Value;
+use bridle_models::{FailureKind, PriceSchedule, ProviderPrivacy};
 
 use self::choice::ModelCandidate;
 use crate::price_book::PriceBook;
-use crate::prompt::{PromptBudget, PromptGatherer, PromptPlan, manifest};
+use crate::prompt::{PromptBudget, PromptGatherer, PromptPlan};
+use crate::prompt_files::PromptFiles;
 use crate::recall::MemoryRecall;
 use crate::registry::{ModelSeat, ProviderRegistry};
 use crate::tools::ToolTable;
@@ -43,8 +42,8 @@ pub struct ModelThinkerSetup {
     pub recall: Arc<dyn MemoryRecall>,
     /// Prices.
     pub prices: Arc<dyn PriceBook>,
-    /// Folder of the project, whose `AGENTS.md` is told as data.
-    pub project: Option<PathBuf>,
+    /// Files that come with prompts, and projects, whose `AGENTS.md` is told as data.
+    pub files: Arc<dyn PromptFiles>,
 }
 
 /// Asks language models.
@@ -58,21 +57,6 @@ pub struct ModelThinker {
     inner: Box<dyn Thinker>,
 }
 
-/// A prompt as it would be sent, and what it was made of.
-#[derive(Debug)]
-pub struct PromptPreview {
-    /// Model, and its provider.
-    pub seat: ModelSeat,
-    /// Body of the request.
-    pub body: Vec<u8>,
-    /// Parts, sizes and reasons.
-    pub manifest: Value,
-    /// Tokens, as estimated.
-    pub tokens: u64,
-    /// Price of the model, if it is known.
-    pub price: Option<PriceSchedule>,
-}
-
 /// Reason why one model gave no draft.
 struct FailedModel {
     fault: ThinkerFault,
@@ -83,35 +67,9 @@ struct FailedModel {
 impl ModelThinker {
     /// Puts models before a thinker.
     pub fn new(setup: ModelThinkerSetup, inner: Box<dyn Thinker>) -> Self {
-        let ModelThinkerSetup { registry, exchanger, recall, prices, project } = setup;
-        let gatherer = PromptGatherer::new(Arc::clone(&recall), project);
+        let ModelThinkerSetup { registry, exchanger, recall, prices, files } = setup;
+        let gatherer = PromptGatherer::new(Arc::clone(&recall), files);
         Self { registry, exchanger, recall, prices, gatherer, inner }
-    }
-
-    /// The request that a prompt would become, without sending it.
-    ///
-    /// # Errors
-    /// No model can be asked, or the request cannot be written.
-    pub async fn preview(
-        &self,
-        prompt: &ThinkerPrompt,
-        io: &ThoughtIo,
-    ) -> Result<PromptPreview, ThinkerFault> {
-        let candidates = choice::candidates(&self.registry, prompt).map_err(lasting)?;
-        let ModelCandidate { seat, because } =
-            candidates.into_iter().next().ok_or_else(|| lasting("no model is in `models.org`"))?;
-        let context = self.gatherer.gather(prompt, io).await;
-        let table = ToolTable::of(io.offered());
-        let plan = PromptPlan { prompt, context: &context, table: &table, seat: &seat };
-        let built = plan.build(PromptBudget::of(&seat));
-        let settings = seat.provider.codec_settings(&seat.model);
-        let http = encode_request(seat.provider.codec, &settings, &built.request)
-            .map_err(|error| lasting(error.to_string()))?;
-        let (bytes, tokens) = (http.body.len(), built.tokens);
-        let head = crate::prompt::ManifestHead { seat: &seat, because: &because, bytes, tokens };
-        let manifest = manifest(&head, &built.parts, &[]);
-        let price = self.prices.price(&seat, prompt.context.at.0);
-        Ok(PromptPreview { body: http.body, manifest, tokens, price, seat })
     }
 
     async fn draft(&self, prompt: &ThinkerPrompt, io: &ThoughtIo) -> Result<Draft, ThinkerFault> {
@@ -207,7 +165,8 @@ fn failure(seat: &ModelSeat, error: &InferenceError, has_shown: bool) -> FailedM
         }
         _ => false,
     };
-    let fault = fault_of(seat, error.to_string(), error.is_retryable());
+    // Of what was shown, nobody is to ask again by himself: it cost something already.
+    let fault = fault_of(seat, error.to_string(), error.is_retryable() && !has_shown);
     FailedModel { fault, may_fall_over: !has_shown && !is_no }
 }
 

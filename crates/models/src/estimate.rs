@@ -17,7 +17,7 @@ const MESSAGE_TOKENS: u64 = 5;
 const TOOL_TOKENS: u64 = 16;
 
 /// Tokens of an image. Vendors count from 85 to about 1,600, by its size, which is not looked at here.
-const IMAGE_TOKENS: u64 = 1_600;
+pub const IMAGE_TOKENS: u64 = 1_600;
 
 /// Number of tokens that a text has probably, and has at most.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -44,7 +44,7 @@ pub use codec::{
     CallIdPrefix, ChatDialect, CodecName, CodecSettings, HttpHeader, HttpHeaderValue, HttpRequest,
     ReasoningControl, StreamDecoder, decode_error, decode_response, encode_request,
 };
-pub use estimate::{TokenEstimate, estimate_request, estimate_text};
+pub use estimate::{IMAGE_TOKENS, TokenEstimate, estimate_request, estimate_text};
 pub use event::{StopReason, StreamEvent};
 pub use failure::{FailureKind, ProviderFailure, ResponseHead};
 pub use json::{JsonText, JsonTextError};

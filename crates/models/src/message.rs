@@ -62,7 +62,44 @@ pub enum ImageMediaType {
     Webp,
 }
 
+impl ImagePart {
+    /// Makes an image of its bytes, whatever it is said to be; `None` if they are none of the known types.
+    #[must_use]
+    pub fn of_bytes(bytes: &[u8]) -> Option<Self> {
+        let media_type = ImageMediaType::of_bytes(bytes)?;
+        Some(Self { media_type, base64: base64_of(bytes) })
+    }
+}
+
+/// Bytes in base64, with padding.
+fn base64_of(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for chunk in bytes.chunks(3) {
+        let byte = |place: usize| u32::from(chunk.get(place).copied().unwrap_or_default());
+        let held = byte(0) << 16 | byte(1) << 8 | byte(2);
+        for place in 0..4 {
+            let digit = DIGITS[(held >> (18 - 6 * place) & 63) as usize];
+            text.push(if place <= chunk.len() { char::from(digit) } else { '=' });
+        }
+    }
+    text
+}
+
 impl ImageMediaType {
+    /// The type by the first bytes of a file.
+    #[must_use]
+    pub fn of_bytes(bytes: &[u8]) -> Option<Self> {
+        let is_webp = bytes.starts_with(b"RIFF") && bytes.get(8..12) == Some(b"WEBP");
+        match bytes {
+            _ if bytes.starts_with(b"\x89PNG\r\n\x1a\n") => Some(Self::Png),
+            _ if bytes.starts_with(&[0xFF, 0xD8, 0xFF]) => Some(Self::Jpeg),
+            _ if bytes.starts_with(b"GIF87a") || bytes.starts_with(b"GIF89a") => Some(Self::Gif),
+            _ if is_webp => Some(Self::Webp),
+            _ => None,
+        }
+    }
+
     /// Returns the MIME type.
     #[must_use]
     pub fn as_str(self) -> &'static str {
@@ -206,5 +243,26 @@ impl ModelMessage {
         let speaks =
             |part: &MessagePart| matches!(part, MessagePart::Text(_) | MessagePart::Image(_));
         self.role == MessageRole::User && self.parts.iter().any(speaks)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ImageMediaType, ImagePart};
+
+    #[test]
+    fn an_image_is_what_its_bytes_say() {
+        let check = |bytes: &[u8], expect: Option<(ImageMediaType, &str)>| {
+            let made = ImagePart::of_bytes(bytes);
+            let told = made.as_ref().map(|image| (image.media_type, image.base64.as_str()));
+            assert_eq!(told, expect, "{bytes:?}");
+        };
+        check(b"\x89PNG\r\n\x1a\n", Some((ImageMediaType::Png, "iVBORw0KGgo=")));
+        check(b"\xff\xd8\xff\xe0", Some((ImageMediaType::Jpeg, "/9j/4A==")));
+        check(b"GIF89a", Some((ImageMediaType::Gif, "R0lGODlh")));
+        check(b"RIFF\0\0\0\0WEBP", Some((ImageMediaType::Webp, "UklGRgAAAABXRUJQ")));
+        check(b"RIFF\0\0\0\0WAVE", None);
+        check(b"<svg/>", None);
+        check(b"", None);
     }
 }

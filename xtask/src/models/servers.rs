@@ -8,6 +8,9 @@ use anyhow::{Context, Result, ensure};
 use super::{EQUIPMENT, folder};
 use crate::console::root;
 
+/// Context of llama.cpp's server for a daemon.
+const ROAD_CONTEXT_TOKENS: &str = "8192";
+
 /// A server, ended with the value.
 pub(super) struct Server {
     child: Child,
@@ -27,6 +30,25 @@ impl Server {
     pub(super) fn llama() -> Result<Self> {
         let mut command = Command::new(folder().join("python/bin/python"));
         command.arg(root().join(EQUIPMENT).join("llama_server.py"));
+        Self::start(command)
+    }
+
+    /// The mock server as a daemon asks it.
+    pub(super) fn road_mock() -> Result<Self> {
+        let mut command = Command::new("node");
+        command.arg("road_server.mjs").current_dir(folder());
+        Self::start(command)
+    }
+
+    /// llama.cpp's server as a daemon asks it.
+    pub(super) fn road_llama() -> Result<Self> {
+        let mut command = Command::new(folder().join("python/bin/python"));
+        command.arg(root().join(EQUIPMENT).join("llama_server.py"));
+        Self::start_with(command, &[ROAD_CONTEXT_TOKENS, "road.jinja"])
+    }
+
+    fn start_with(mut command: Command, arguments: &[&str]) -> Result<Self> {
+        command.args(arguments);
         Self::start(command)
     }
 

@@ -8,6 +8,10 @@ use crate::protocol::{ContentBlock, EmbeddedContents};
 /// Largest prompt, in bytes: the daemon takes a message of 1 MiB, and its other keys need room.
 const MAX_PROMPT_BYTES: usize = (1 << 20) - 4_096;
 
+/// Largest pictures of a prompt together, in bytes of base64: the daemon takes 16 MiB of files, and a line of the editor
+/// is no longer.
+const MAX_PICTURE_BYTES: usize = 15 << 20;
+
 /// Files of a prompt that the editor is asked for; further ones are taken from the disk.
 const MAX_MENTIONED: usize = 16;
 
@@ -56,7 +60,11 @@ pub(super) fn compose(
     }
     prompt.text.push_str(&behind);
     let images: usize = prompt.images.iter().map(|it| it.data.len()).sum();
-    if prompt.text.len() + images > MAX_PROMPT_BYTES {
+    if images > MAX_PICTURE_BYTES {
+        let what = format!("expected at most {MAX_PICTURE_BYTES} bytes of pictures in a prompt");
+        return Err(RpcError::params(what));
+    }
+    if prompt.text.len() > MAX_PROMPT_BYTES {
         let what = format!("expected at most {MAX_PROMPT_BYTES} bytes in a prompt; send a link");
         return Err(RpcError::params(what));
     }

@@ -25,7 +25,7 @@ const GROUPS: [(&str, &[&str]); 10] = [
             "diff",
         ],
     ),
-    ("Language models", &["model", "cost"]),
+    ("Language models", &["model", "prompt", "cost"]),
     ("Your Org files", &["memory", "undo", "org"]),
     ("Teach it something", &["skill", "lisp"]),
     (

@@ -1,7 +1,8 @@
-//! The flags of `bridle model` and `bridle cost`.
+//! The flags of `bridle model`, `bridle prompt` and `bridle cost`.
 
 use clap::{Args, Subcommand, ValueEnum};
 
+use super::PeerArgs;
 use super::record::RecordPlace;
 use crate::settings::StateDir;
 
@@ -197,6 +198,44 @@ pub(crate) struct ModelApproveArgs {
     pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) state: StateDir,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum PromptCommand {
+    /// Show what a prompt would send: to whom, its parts, tokens and price, and what is left out; sends nothing
+    #[command(
+        after_help = "The daemon makes the prompt as for `bridle ask`: with the same notes, tools and history, and the same \
+        rules for what is private.\n\n\
+        Examples:\n  \
+        bridle prompt preview what did I promise this week?\n  \
+        bridle prompt preview --session work --body summarize the last meeting\n  \
+        bridle prompt preview --model box/qwen3:8b --json hello"
+    )]
+    Preview(PromptPreviewArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PromptPreviewArgs {
+    /// The prompt
+    #[arg(value_name = "TEXT", required = true)]
+    pub(crate) words: Vec<String>,
+    /// Session whose history goes with it
+    #[arg(long, value_name = "NAME")]
+    pub(crate) session: Option<String>,
+    /// Model, as PROVIDER/MODEL [default: the first of the tier]
+    #[arg(long, value_name = "MODEL")]
+    pub(crate) model: Option<String>,
+    /// Tier
+    #[arg(long, value_name = "TIER", value_parser = ["reflex", "cognition", "reasoning"])]
+    pub(crate) tier: Option<String>,
+    /// Print the body of the request
+    #[arg(long)]
+    pub(crate) body: bool,
+    /// Print one JSON object, the body within
+    #[arg(long, conflicts_with = "body")]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) peer: PeerArgs,
 }
 
 #[derive(Debug, Args)]

@@ -175,7 +175,10 @@ pub(crate) struct ReplayArgs {
     /// Only this session
     #[arg(long, value_name = "NAME")]
     pub(crate) session: Option<String>,
-    /// Print one JSON object
+    /// Ask this model each recorded thought, and show which decisions would differ; carries nothing out
+    #[arg(long, value_name = "MODEL")]
+    pub(crate) with_model: Option<String>,
+    /// Print one JSON object; with --with-model, one per thought
     #[arg(long)]
     pub(crate) json: bool,
     #[command(flatten)]

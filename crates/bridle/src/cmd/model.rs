@@ -50,7 +50,7 @@ pub(crate) struct ModelPlace {
 }
 
 impl ModelPlace {
-    fn of(state: &StateDir) -> Result<ModelPlace, CommandFailure> {
+    pub(crate) fn of(state: &StateDir) -> Result<ModelPlace, CommandFailure> {
         ModelPlace::of_settings(ResolvedSettings::resolve(state.given())?)
     }
 
@@ -130,7 +130,7 @@ fn approval_failure(error: &ApprovalError) -> CommandFailure {
 }
 
 /// No provider or model of that name.
-fn unknown(name: &str) -> CommandFailure {
+pub(crate) fn unknown(name: &str) -> CommandFailure {
     CommandFailure::new(BridleExit::NoInput, format!("no provider or model `{name}`"))
         .hint("`bridle model list` shows the names")
 }

@@ -21,6 +21,7 @@ pub(super) use super::output::print;
 use super::output::unwritten;
 use super::read_key;
 use super::remote_record::RemoteRecord;
+use super::rethink;
 use super::talk::settled_auth;
 use crate::args::record as args;
 use crate::exit::{BridleExit, CommandFailure};
@@ -238,6 +239,9 @@ fn session_table(rows: &[SessionRow]) -> String {
 }
 
 pub(crate) fn replay(args: &args::ReplayArgs) -> Result<BridleExit, CommandFailure> {
+    if let Some(model) = &args.with_model {
+        return rethink::run(args, model);
+    }
     let history = open(&args.state)?;
     if let Some(name) = &args.session {
         history.expect_session(name).map_err(|error| failure(&error))?;

@@ -19,6 +19,8 @@ use crate::args::guard as args;
 use crate::exit::{BridleExit, CommandFailure};
 use crate::json::{object, quoted};
 
+pub(crate) use prompt::parts as prompt_parts;
+
 pub(crate) fn why(args: &args::WhyArgs) -> Result<BridleExit, CommandFailure> {
     if args.prompt {
         return prompt::run(args);

@@ -283,3 +283,43 @@ fn prices_are_answered_a_line_for_a_line() {
         "{lines:?}"
     );
 }
+
+#[test]
+fn a_prompt_is_shown_before_it_is_sent_and_asked_again_of_another_model() {
+    let home = home();
+    let server = ChatModelServer::start(&["m", "n"]);
+    assert_eq!(add(&home, &server, &["--model", "m", "--reasoning", "n"]).code, 0);
+    let _daemon = home.up(&[]);
+    let asked = || server.requests().iter().filter(|it| it.starts_with("POST ")).count();
+    let preview = |more: &[&str]| {
+        home.run(&[&["prompt", "preview"], more, &["when does the roof leak?"]].concat())
+    };
+    eventually("the notes are found", || preview(&["--body"]).stdout.contains("chimney"));
+    let shown = preview(&[]);
+    for part in ["to box/m at http://127.0.0.1", "nothing was sent", "note", "instruction", "$0"] {
+        assert!(shown.stdout.contains(part), "{part}: {shown:?}");
+    }
+    let told = &lines(&preview(&["--json", "--model", "box/n"]))[0];
+    assert_eq!(told["model"], "box/n", "{told}");
+    assert_eq!(preview(&["--model", "box/none"]).code, 1, "no such model");
+    assert_eq!(asked(), 0, "a preview sends nothing");
+    assert_eq!(home.run(&["ask", "--session", "work", "when does the roof leak?"]).code, 0);
+    assert_eq!(asked(), 1);
+    let same = home.run(&["replay", "--with-model", "box/n", "--json"]);
+    let told = &lines(&same)[0];
+    assert_eq!((same.code, &told["same"]), (0, &true.into()), "{same:?}");
+    assert_eq!(told["recorded"]["text"], "ready", "{told}");
+    let last = server.requests().pop().unwrap();
+    assert!(last.contains("\"model\":\"n\"") && last.contains("roof leak?"), "{last}");
+    server.set(|script| script.answer = "(:tool :exec_run :argv (\"true\"))".to_owned());
+    let file = file(&home).replace(
+        "** n :reasoning:\n:PROPERTIES:\n",
+        "** n :reasoning:\n:PROPERTIES:\n:TOOLS: no\n",
+    );
+    home.write("org/models.org", file);
+    let other = home.run(&["replay", "--with-model", "box/n"]);
+    assert!(other.code == 1 && other.stdout.contains("differs: record"), "{other:?}");
+    assert!(other.stdout.contains("exec of exec"), "{other:?}");
+    assert_eq!(home.run(&["replay", "--with-model", "box/none"]).code, 66);
+    assert!(home.run(&["replay"]).stdout.starts_with("same:"), "asking again recorded nothing");
+}

@@ -6,6 +6,7 @@ pub(in crate::engine) mod action_catalog;
 pub(in crate::engine) mod effects;
 pub(in crate::engine) mod engine_files;
 pub(in crate::engine) mod guard;
+pub(in crate::engine) mod kept_files;
 mod mail;
 pub(in crate::engine) mod memex_service;
 pub(in crate::engine) mod models;
@@ -59,6 +60,8 @@ pub(crate) struct Home {
     pub(in crate::engine) abilities: HomeAbilities,
     /// The Org files, if a folder is set.
     pub(in crate::engine) files: EngineFiles,
+    /// Files that shells hand in.
+    pub(crate) shelf: Arc<kept_files::KeptFiles>,
     /// Policies that hold.
     pub(crate) guard: PolicyGuard,
     /// Acts of principals in all sessions, as budgets count them.

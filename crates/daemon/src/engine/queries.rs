@@ -10,11 +10,13 @@
 //! - `grant_query`: grants offered, made, listed, taken back
 //! - `provider_query`: providers of models: which models they have, and whether one answers
 //! - `offer_query`: commands and models that a face offers, and what a session cost
-//! - `prompt_memory`: the memory as prompts are told it
+//! - `preview_query`: prompts as they would be sent
+//! - `prompt_memory`, `act_label`: the memory as prompts are told it, and what may be private of it in results
 //! - `policy_install`: other policies while the daemon runs
 //! - `ongoing_message`: a message that is known by what it says
 //! - `facts`: what the daemon tells about itself
 
+mod act_label;
 pub(in crate::engine) mod buffer_query;
 mod completion_query;
 pub(in crate::engine) mod config_query;
@@ -28,6 +30,7 @@ pub(in crate::engine) mod memory_query;
 pub(in crate::engine) mod offer_query;
 pub(in crate::engine) mod ongoing_message;
 pub(in crate::engine) mod policy_install;
+pub(in crate::engine) mod preview_query;
 pub(in crate::engine) mod prompt_memory;
 pub(in crate::engine) mod provider_query;
 pub(in crate::engine) mod query;

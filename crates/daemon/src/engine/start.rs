@@ -22,6 +22,7 @@ use crate::engine::home::action_catalog::ActionCatalog;
 use crate::engine::home::effects;
 use crate::engine::home::engine_files::EngineFiles;
 use crate::engine::home::guard::PolicyGuard;
+use crate::engine::home::kept_files::KeptFiles;
 use crate::engine::home::models::HomeModels;
 use crate::engine::home::principal_usage::PrincipalUsageSums;
 use crate::engine::home::readers::ReaderPool;
@@ -36,7 +37,7 @@ use crate::engine::hub::Hub;
 use crate::engine::hub::engine_tasks::EngineTasks;
 use crate::engine::queries::context_actuator::ContextActuator;
 use crate::engine::queries::facts::HubFacts;
-use crate::engine::queries::prompt_memory::{self, HubRecall};
+use crate::engine::queries::prompt_memory::{self, HubFiles, HubRecall};
 use crate::engine::sessions::inbox_item::InboxItem;
 use crate::engine::sessions::session_directory::SessionDirectory;
 use crate::engine::skills::session_proposer::SessionProposer;
@@ -78,7 +79,8 @@ pub(crate) async fn start_hub(config: &DaemonConfig) -> Result<Arc<Hub>, DaemonE
         return start_with(config, facts, host).await;
     }
     let recall = Arc::new(HubRecall::new(&facts, config.memex.clone()));
-    let models = Arc::new(HomeModels::open(config, recall).await);
+    let files = Arc::new(HubFiles(Arc::clone(&facts)));
+    let models = Arc::new(HomeModels::open(config, recall, files).await);
     facts.introduce_completer(models.completer());
     let host = host.with_thinker_before(|inner| models.before(inner));
     let hub = start_with(config, Arc::clone(&facts), host).await?;
@@ -107,6 +109,7 @@ pub(in crate::engine) async fn start_with(
     let head = store.head().map_err(DaemonError::Record)?.number.0;
     let clock = Arc::new(clock(&mut store, config)?);
     let files = EngineFiles::of(config, &clock);
+    let shelf = KeptFiles::open(config, Arc::clone(&clock))?;
     let host = host.with_actuator(MEMORY, Box::new(files.seat()));
     let host = host.with_actuator(CONTEXT, Box::new(ContextActuator::new(&facts)));
     let workspace = effects::open(config)?;
@@ -147,6 +150,7 @@ pub(in crate::engine) async fn start_with(
         readers: ReaderPool::new(config.state.clone(), limits.readers),
         abilities,
         files,
+        shelf,
         guard,
         usage,
         schedules: ScheduleList::default(),

@@ -1,14 +1,14 @@
 //! Attachments by reference: a file is uploaded once, and messages name it.
 //!
 //! The router calls [`upload`] and [`download`]; `exchange` has [`resolve()`] find what a request refers
-//! to before the session is told of it. `bridle_record`'s shelf keeps files for
+//! to before the session is told of it. The engine's shelf keeps files for
 //! their principal alone and for a limited time. A file of somebody else gets the same reply as one
 //! that does not exist.
 
 mod digest;
 mod resolve;
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
@@ -21,22 +21,22 @@ use axum::http::header::{
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::response::Response;
 use bridle_loop::SessionAccess;
-use bridle_record::{FileShelf, KeptFile, NewShelfFile, PutResult, ShelfFileName};
+use bridle_record::{KeptFile, PutResult};
 use bridle_wire::openharness::exchange::AttachmentStored;
 use bridle_wire::openharness::ids::{Label, Name, RefId, Timestamp};
 use bridle_wire::openharness::{
     ErrorObject, JsonShape as _, OpenHarnessCode, RequestEcho, ResponseMessage,
 };
-use sha2::{Digest as _, Sha256};
 use tokio::sync::Semaphore;
 
-use super::auth::{HttpPeer, now};
+use super::auth::HttpPeer;
 use super::body::{self, BodyRead};
 use super::trace_headers::TraceHeaders;
 use super::{HttpService, response};
 use crate::access::principal::Principal;
 use crate::byte_budget::ConnectionBytes;
-use crate::config::{AttachmentLimits, DaemonConfig};
+use crate::config::DaemonConfig;
+use crate::engine::reference_to;
 use crate::error::DaemonError;
 use crate::fetch::AttachmentFetcher;
 use bridle_sexp::byte_text::hex;
@@ -45,9 +45,6 @@ pub(super) use resolve::{AttachmentFacts, repeats_first, resolve};
 
 /// Path of uploads; files are found below it.
 pub(super) const PATH: &str = "/v1/openharness/attachments";
-
-/// Prefix of every reference.
-const REFERENCE_PREFIX: &str = "att-";
 
 /// Uploads and downloads at the same time: each holds one file in memory.
 const MAX_CONCURRENT_TRANSFERS: usize = 8;
@@ -70,46 +67,23 @@ const MAX_MEDIA_TYPE_CHARS: usize = 255;
 /// Media type of a file without one.
 const DEFAULT_MEDIA_TYPE: &str = "application/octet-stream";
 
-/// The files of all principals.
+/// Uploads, downloads and fetches of files, which the engine keeps.
 #[derive(Debug)]
 pub(crate) struct AttachmentStore {
-    shelf: Mutex<FileShelf>,
-    limits: AttachmentLimits,
     turns: Semaphore,
     fetcher: AttachmentFetcher,
 }
 
 impl AttachmentStore {
-    /// Opens the shelf in the state directory, and prepares to fetch.
+    /// Prepares to fetch.
     ///
     /// # Errors
-    /// The shelf, or an authority that the settings name, cannot be used.
+    /// An authority that the settings name cannot be used.
     pub(crate) fn open(config: &DaemonConfig) -> Result<AttachmentStore, DaemonError> {
-        let (limits, turns) = (config.files, Semaphore::new(MAX_CONCURRENT_TRANSFERS));
-        let shelf = Mutex::new(FileShelf::open(&config.state).map_err(DaemonError::Files)?);
-        let fetcher =
-            AttachmentFetcher::new(&config.fetch, limits.bytes).map_err(DaemonError::Fetch)?;
-        Ok(AttachmentStore { shelf, limits, turns, fetcher })
-    }
-
-    /// Keeps a file. Waits for the disk.
-    fn keep(
-        &self,
-        owner: &str,
-        kind: &str,
-        content: &[u8],
-    ) -> Result<PutResult, bridle_record::StoreError> {
-        let at = now();
-        let keep = i64::try_from(self.limits.keep.as_millis()).unwrap_or(i64::MAX);
-        let sha256 = Sha256::digest(content).into();
-        let expires = at.saturating_add(keep);
-        let new = NewShelfFile { owner, kind, sha256, content, at, expires };
-        self.lock().put(new, &self.limits.room())
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, FileShelf> {
-        // A shelf is a database: a thread that panicked left it whole.
-        self.shelf.lock().unwrap_or_else(PoisonError::into_inner)
+        let turns = Semaphore::new(MAX_CONCURRENT_TRANSFERS);
+        let fetcher = AttachmentFetcher::new(&config.fetch, config.files.bytes)
+            .map_err(DaemonError::Fetch)?;
+        Ok(AttachmentStore { turns, fetcher })
     }
 }
 
@@ -117,7 +91,7 @@ impl AttachmentStore {
 pub(crate) async fn sweep(http: Arc<HttpService>) {
     loop {
         let own = Arc::clone(&http);
-        let swept = tokio::task::spawn_blocking(move || own.files.lock().sweep(now())).await;
+        let swept = tokio::task::spawn_blocking(move || own.shelf().sweep()).await;
         match swept {
             Ok(Ok(0)) => {}
             Ok(Ok(count)) => tracing::debug!(count, "attachments expired"),
@@ -179,7 +153,7 @@ async fn take(
     }
     let wanted = digest::wanted(headers).map_err(|()| bad_digest())?;
     let turn = http.files.turns.try_acquire().map_err(|_| of(OpenHarnessCode::EngineOverloaded))?;
-    let most = http.files.limits.bytes;
+    let most = http.shelf().limits().bytes;
     let deadline = http.shared.config.limits.frame_deadline * UPLOAD_DEADLINE_FACTOR;
     let mut held = ConnectionBytes::new(Arc::clone(&http.shared.budget));
     let content = match body::read(body, most, deadline, &mut held).await {
@@ -197,7 +171,7 @@ async fn take(
         if !wanted.iter().all(|wanted| wanted.fits(&content)) {
             return Ok(None);
         }
-        http.files.keep(&who.name(), &kind, &content).map(Some)
+        http.shelf().keep(&who.name(), &kind, &content).map(Some)
     });
     let kept = kept.await?;
     drop((turn, held));
@@ -217,8 +191,8 @@ async fn give(
     let who = known(http, peer, headers, SessionAccess::Observe).await?;
     let _turn =
         http.files.turns.try_acquire().map_err(|_| of(OpenHarnessCode::EngineOverloaded))?;
-    let name = name_of(reference).ok_or_else(|| of(OpenHarnessCode::NotFound))?;
-    let found = apart(http, move |http| http.files.lock().read(&who.name(), name, now())).await?;
+    let reference = reference.to_owned();
+    let found = apart(http, move |http| http.shelf().read(&who.name(), &reference)).await?;
     found.ok_or_else(|| of(OpenHarnessCode::NotFound))
 }
 
@@ -288,16 +262,6 @@ fn is_kind(text: &str) -> bool {
     let essence = text.split(';').next().unwrap_or_default().trim_end();
     let halves = essence.split_once('/');
     text.len() <= MAX_MEDIA_TYPE_CHARS && halves.is_some_and(|(a, b)| is_token(a) && is_token(b))
-}
-
-/// Returns the name of the file of a reference.
-fn name_of(reference: &str) -> Option<ShelfFileName> {
-    reference.strip_prefix(REFERENCE_PREFIX).and_then(ShelfFileName::parse)
-}
-
-/// Returns the reference to a file.
-fn reference_to(name: ShelfFileName) -> String {
-    format!("{REFERENCE_PREFIX}{name}")
 }
 
 fn stored(kept: &KeptFile) -> Response {

@@ -57,6 +57,7 @@ pub(super) fn message(
         payload: Value::plist(pairs),
         dropped: Vec::new(),
         ast: None,
+        files: Vec::new(),
     }
 }
 

@@ -8,7 +8,7 @@ async fn the_daemon_speaks_first_and_says_only_what_works() {
     let daemon = TestDaemon::start().await;
     let hello = daemon.stranger().await.frame().await.unwrap();
     let start = "(:type :EVENT :payload (:action :handshake :version \"0.3.0\" \
-                 :capabilities (:parts :attach :stream :grant) ";
+                 :capabilities (:parts :attach :stream :grant :attachments) ";
     assert!(hello.starts_with(start), "{hello}");
     assert!(hello.contains(":server \"bridle/"), "{hello}");
     assert!(hello.contains(":max-frame 16777215"), "{hello}");

@@ -3,14 +3,15 @@
 
 use bridle_loop::{Privacy, ThinkerPrompt};
 use bridle_models::{
-    CacheHint, CodecName, ModelMessage, ModelRequest, ProviderPrivacy, SystemPart,
-    estimate_request, estimate_text,
+    CacheHint, CodecName, MessagePart, MessageRole, ModelMessage, ModelRequest, ProviderPrivacy,
+    SystemPart, estimate_request, estimate_text,
 };
 
+use super::attached;
 use super::gather::{GatheredContext, INSTRUCTIONS_FILE};
 use super::part::PromptPart;
 use super::transcript::{NO_ROOM_REASON, PRIVATE_LINE, PRIVATE_REASON, ResultRoom, Transcript};
-use super::words::{INSTRUCTION, TEXT_CALLS, fenced, surroundings};
+use super::words::{INSTRUCTION, TEXT_CALLS, fenced, label_of, surroundings};
 use crate::citation::CitationBook;
 use crate::registry::ModelSeat;
 use crate::tools::ToolTable;
@@ -137,7 +138,7 @@ impl PromptPlan<'_> {
         let system = self.system(level, &mut transcript);
         transcript.add_history(self, first);
         let asked = self.asked(level, &mut transcript);
-        transcript.messages.push(ModelMessage::user(asked));
+        transcript.messages.push(ModelMessage::of(MessageRole::User, asked));
         transcript.add_rounds(self, level.results);
         let Transcript { messages, mut parts, book } = transcript;
         let model = &self.seat.model;
@@ -203,8 +204,8 @@ impl PromptPlan<'_> {
         texts.into_iter().enumerate().map(part).collect()
     }
 
-    /// The user's message: time and place, notes, the project's file, and the question.
-    fn asked(&self, level: &CutLevel, into: &mut Transcript) -> String {
+    /// The user's message: time and place, notes, the project's file, and the question with its files.
+    fn asked(&self, level: &CutLevel, into: &mut Transcript) -> Vec<MessagePart> {
         let mut context = surroundings(&self.prompt.context);
         into.parts.push(PromptPart::of(self.codec(), "place", &context, Privacy::default()));
         if let Some((focus, label)) = &self.context.focus {
@@ -223,13 +224,20 @@ impl PromptPlan<'_> {
             blocks.push(format!("({steps} earlier steps of this turn are no longer shown.)"));
         }
         let question = &self.context.question;
-        into.parts.push(PromptPart::of(self.codec(), "question", question, Privacy::default()));
+        into.parts.push(PromptPart::of(self.codec(), "question", question, self.question_label()));
         into.book.add_text(question);
         blocks.push(if question.is_empty() { "(no words)".to_owned() } else { question.clone() });
         if self.prompt.rounds.is_empty() {
             blocks.extend(into.rejections(self));
         }
-        blocks.join("\n\n")
+        let images = attached::add(self, into, &mut blocks);
+        let text = MessagePart::Text(blocks.join("\n\n"));
+        std::iter::once(text).chain(images).collect()
+    }
+
+    /// The label of what the user asks; a model that may not see it is not asked at all.
+    fn question_label(&self) -> Privacy {
+        label_of(&self.prompt.context.signal.payload)
     }
 
     fn add_notes(&self, level: &CutLevel, into: &mut Transcript, blocks: &mut Vec<String>) {

@@ -12,8 +12,10 @@ use bridle_host::ThoughtIo;
 use bridle_loop::{CallEnd, Privacy, SessionId, ThinkerPrompt, TurnId};
 use bridle_sexp::Value;
 
+use super::attached::{self, AttachedFile};
 use super::words::question_of;
 use crate::citation::link_of;
+use crate::prompt_files::PromptFiles;
 use crate::recall::{MemoryRecall, RecallQuestion, RecallReach};
 use crate::tools::value_json::to_json;
 
@@ -72,10 +74,14 @@ pub(crate) struct LabelledText {
 pub(crate) struct GatheredContext {
     pub(crate) question: String,
     pub(crate) instructions: Option<LabelledText>,
+    /// Files that came with it.
+    pub(crate) attached: Vec<AttachedFile>,
     /// Path and text.
     pub(crate) project: Option<(String, String)>,
     pub(crate) notes: Vec<RecalledNote>,
     pub(crate) focus: Option<(String, Privacy)>,
+    /// Labels of what calls brought back, where it is not the default, by round and call.
+    pub(crate) labels: BTreeMap<(usize, usize), Privacy>,
     /// Long results, by round and call.
     pub(crate) results: BTreeMap<(usize, usize), Value>,
 }
@@ -86,25 +92,27 @@ type KeptNotes = HashMap<(SessionId, TurnId), Vec<RecalledNote>>;
 /// Gatherer of a home.
 pub(crate) struct PromptGatherer {
     recall: Arc<dyn MemoryRecall>,
-    project: Option<PathBuf>,
+    files: Arc<dyn PromptFiles>,
     kept: Mutex<KeptNotes>,
 }
 
 impl PromptGatherer {
-    pub(crate) fn new(recall: Arc<dyn MemoryRecall>, project: Option<PathBuf>) -> Self {
-        Self { recall, project, kept: Mutex::default() }
+    pub(crate) fn new(recall: Arc<dyn MemoryRecall>, files: Arc<dyn PromptFiles>) -> Self {
+        Self { recall, files, kept: Mutex::default() }
     }
 
     /// Gathers everything for a prompt.
     pub(crate) async fn gather(&self, prompt: &ThinkerPrompt, io: &ThoughtIo) -> GatheredContext {
         let question = question_of(&prompt.context.signal.payload).unwrap_or_default().to_owned();
-        let (instructions, project) = self.files(io).await;
+        let (instructions, project) = self.texts(prompt, io).await;
         GatheredContext {
+            attached: attached::gather(prompt, &*self.files).await,
             instructions,
             project,
             notes: self.notes_of_turn(prompt, &question).await,
             focus: self.focus(prompt).await,
             results: long_results(prompt, io).await,
+            labels: self.labels(prompt).await,
             question,
         }
     }
@@ -174,9 +182,23 @@ impl PromptGatherer {
     }
 
     /// The user's instructions, and the project's path and text.
-    async fn files(&self, io: &ThoughtIo) -> (Option<LabelledText>, Option<(String, String)>) {
-        let instructions = self.recall.folder().map(|folder| folder.join(INSTRUCTIONS_FILE));
-        let project = self.project.as_ref().map(|project| project.join(PROJECT_FILE));
+    ///
+    /// Whoever reads the session is told them with the answer: they are the owner's where not everybody may see them.
+    async fn texts(
+        &self,
+        prompt: &ThinkerPrompt,
+        io: &ThoughtIo,
+    ) -> (Option<LabelledText>, Option<(String, String)>) {
+        let context = &prompt.context;
+        let reach = match self.recall.is_open() {
+            true => self.recall.reach(context).await,
+            false => None,
+        };
+        let folder = self.recall.folder().filter(|_| reach.is_some());
+        let instructions = folder.map(|folder| folder.join(INSTRUCTIONS_FILE));
+        let is_owners = reach == Some(RecallReach::Whole) || context.signal.from.owner;
+        let project = self.files.project(&context.session).filter(|_| is_owners);
+        let project = project.map(|project| project.join(PROJECT_FILE));
         if instructions.is_none() && project.is_none() {
             return (None, None);
         }
@@ -194,7 +216,29 @@ impl PromptGatherer {
             let text = found.get("source")?.as_str()?;
             Some(text[..text.floor_char_boundary(MAX_INSTRUCTION_BYTES)].to_owned())
         });
-        (Some(LabelledText { whole, open }), project)
+        let instructions = match (reach, open) {
+            (Some(RecallReach::Whole), open) => Some(LabelledText { whole, open }),
+            (_, Some(open)) => Some(LabelledText { whole: open.clone(), open: Some(open) }),
+            (_, None) => None,
+        };
+        (instructions, project)
+    }
+
+    /// Labels of what the calls of this turn brought back.
+    async fn labels(&self, prompt: &ThinkerPrompt) -> BTreeMap<(usize, usize), Privacy> {
+        let mut labels = BTreeMap::new();
+        if !self.recall.is_open() {
+            return labels;
+        }
+        for (number, round) in prompt.rounds.iter().enumerate() {
+            for (place, call) in round.calls.iter().enumerate() {
+                let label = self.recall.act_label(&prompt.context.session, call).await;
+                if label != Privacy::default() {
+                    labels.insert((number, place), label);
+                }
+            }
+        }
+        labels
     }
 
     /// The user's place, in few words, and its label.

@@ -40,6 +40,12 @@ impl PromptPart {
         Self { source, detail, bytes: text.len(), privacy, hash, left_out, tokens: likely }
     }
 
+    /// An image that is in the prompt.
+    pub(crate) fn of_image(bytes: usize, tokens: u64, privacy: Privacy) -> Self {
+        let (detail, hash, left_out) = (None, None, None);
+        Self { source: "image", detail, bytes, privacy, hash, left_out, tokens }
+    }
+
     /// A part that is not in the prompt.
     pub(crate) fn left(
         source: &'static str,

@@ -168,7 +168,21 @@ impl Transcript {
         match &call.end {
             CallEnd::Open => ("not finished yet".to_owned(), ToolOutcome::Failure),
             CallEnd::Said => ("shown to the user".to_owned(), ToolOutcome::Success),
-            CallEnd::Rejected(rejection) => (refused(rejection), ToolOutcome::Failure),
+            // A reason may quote what the call was about, such as the headings that come nearest.
+            CallEnd::Rejected(rejection) if !plan.may_see(label_at(plan, place)) => {
+                let left = PromptPart::left("result", 0, label_at(plan, place), PRIVATE_REASON);
+                self.parts.push(left.named("refusal"));
+                let code = rejection.code.word();
+                (format!("not allowed ({code}): {PRIVATE_LINE}"), ToolOutcome::Failure)
+            }
+            CallEnd::Rejected(rejection) => {
+                let label = label_at(plan, place);
+                let text = refused(rejection);
+                if label != Privacy::default() {
+                    self.parts.push(PromptPart::of(plan.codec(), "result", &text, label));
+                }
+                (text, ToolOutcome::Failure)
+            }
             CallEnd::Deed(deed) => self.deed(plan, deed, place, room),
         }
     }
@@ -183,26 +197,39 @@ impl Transcript {
         let source = "result";
         let name = format!("{} of {}", deed.action, deed.target);
         let failed = |why: String| (why, ToolOutcome::Failure);
+        let label = deed.privacy.max(label_at(plan, place));
         let value = match &deed.outcome {
             Outcome::Done(value) => plan.context.results.get(&place).unwrap_or(value),
-            Outcome::Denied(why) => return failed(format!("refused: {why}")),
-            Outcome::Failed(why) => return failed(format!("failed: {why}")),
+            Outcome::Denied(why) | Outcome::Failed(why) => {
+                let how = match &deed.outcome {
+                    Outcome::Denied(_) => "refused",
+                    _ => "failed",
+                };
+                if !plan.may_see(label) {
+                    self.parts.push(PromptPart::left(source, why.len(), label, PRIVATE_REASON));
+                    return failed(format!("{how}: {PRIVATE_LINE}"));
+                }
+                if label != Privacy::default() {
+                    self.parts.push(PromptPart::of(plan.codec(), source, why, label).named(name));
+                }
+                return failed(format!("{how}: {why}"));
+            }
             Outcome::Expired => return failed("nobody answered in time".to_owned()),
             Outcome::Superseded => return failed("a later request took its place".to_owned()),
             Outcome::UnknownOutcome => {
                 return failed("begun, and nobody knows how it ended: look first".to_owned());
             }
         };
-        let open = value.get(OPEN_ANSWER).filter(|_| !plan.may_see(deed.privacy));
-        let (value, privacy) = match (open, plan.may_see(deed.privacy)) {
+        let open = value.get(OPEN_ANSWER).filter(|_| !plan.may_see(label));
+        let (value, privacy) = match (open, plan.may_see(label)) {
             (Some(open), _) => {
-                let part = PromptPart::left(source, 0, deed.privacy, PRIVATE_REASON);
+                let part = PromptPart::left(source, 0, label, PRIVATE_REASON);
                 self.parts.push(part.named(name.clone()));
                 (open, Privacy::default())
             }
-            (None, true) => (value, deed.privacy),
+            (None, true) => (value, label),
             (None, false) => {
-                let part = PromptPart::left(source, 0, deed.privacy, PRIVATE_REASON);
+                let part = PromptPart::left(source, 0, label, PRIVATE_REASON);
                 self.parts.push(part.named(name));
                 return (PRIVATE_LINE.to_owned(), ToolOutcome::Success);
             }
@@ -232,6 +259,11 @@ impl Transcript {
         let lines: Vec<String> = others.map(|rejection| refused(rejection)).collect();
         (!lines.is_empty()).then(|| lines.join("\n"))
     }
+}
+
+/// The label of what a call brought back, as far as its target makes one.
+fn label_at(plan: &PromptPlan<'_>, place: (usize, usize)) -> Privacy {
+    plan.context.labels.get(&place).copied().unwrap_or_default()
 }
 
 /// A call as a line of text.

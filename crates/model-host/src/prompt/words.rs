@@ -1,7 +1,7 @@
 //! Fixed words of a prompt: the instruction, and the lines about the user's time and place. Few, because they go with
 //! every request.
 
-use bridle_loop::{SignalContext, UnixMillis};
+use bridle_loop::{Privacy, SignalContext, UnixMillis};
 use bridle_sexp::Value;
 use bridle_sexp::civil_date::civil_from_days;
 
@@ -31,6 +31,12 @@ const SMALL_SHELLS: [&str; 6] = ["phone", "chat", "telegram", "signal", "matrix"
 /// Words of the user that are to be answered; `None` where nobody wrote any.
 pub(crate) fn question_of(payload: &Value) -> Option<&str> {
     ["text", "command"].iter().find_map(|key| payload.get(key)?.as_str())
+}
+
+/// The label that the sender of a prompt or of a file gave it; what it does not say is private.
+pub(crate) fn label_of(payload: &Value) -> Privacy {
+    let said = payload.get("privacy").and_then(Value::as_keyword);
+    said.and_then(|word| Privacy::parse(&word.to_ascii_lowercase())).unwrap_or_default()
 }
 
 /// The lines about time and place.

@@ -1,31 +1,36 @@
 //! Which model is asked: the one that the prompt names, the one that the turn began with, else those of its tier in the
 //! order of the file. Others stand in where none of these can be reached, and never one whose reach is wider.
 
-use bridle_loop::ThinkerPrompt;
+use bridle_loop::{Privacy, ThinkerPrompt};
 use bridle_models::{ModelTier, ProviderPrivacy};
 use bridle_sexp::Value;
 
+use crate::prompt::label_of;
 use crate::registry::{ModelSeat, ProviderRegistry};
 
 /// A model that may be asked, and the reason for it.
 #[derive(Clone, Debug)]
-pub(super) struct ModelCandidate {
-    pub(super) seat: ModelSeat,
-    pub(super) because: String,
+pub(crate) struct ModelCandidate {
+    pub(crate) seat: ModelSeat,
+    pub(crate) because: String,
 }
 
 /// Models that may be asked for a prompt, in their order.
 ///
 /// # Errors
 /// The prompt names a model or a tier that is not there.
-pub(super) fn candidates(
+pub(crate) fn candidates(
     registry: &ProviderRegistry,
     prompt: &ThinkerPrompt,
 ) -> Result<Vec<ModelCandidate>, String> {
     let payload = &prompt.context.signal.payload;
+    let is_secret = label_of(payload) == Privacy::Secret;
     if let Some(name) = payload.get("model").and_then(Value::as_str) {
         let seat = registry.named(name);
         let seat = seat.ok_or_else(|| format!("no model `{name}` is in `models.org`"))?;
+        if is_secret && is_remote(&seat) {
+            return Err(format!("the prompt is marked secret, and `{name}` is elsewhere"));
+        }
         return Ok(vec![ModelCandidate { seat, because: "named by the prompt".to_owned() }]);
     }
     let tier = tier_of(payload)?;
@@ -41,8 +46,8 @@ pub(super) fn candidates(
         };
         found.push(ModelCandidate { seat, because });
     }
-    let is_remote = |seat: &ModelSeat| seat.provider.privacy == ProviderPrivacy::Remote;
-    let may_be_remote = found.first().is_some_and(|first| is_remote(&first.seat));
+    found.retain(|one| !is_secret || !is_remote(&one.seat));
+    let may_be_remote = !is_secret && found.first().is_some_and(|first| is_remote(&first.seat));
     found.retain(|one| may_be_remote || !is_remote(&one.seat));
     for other in ModelTier::ALL {
         for seat in registry.cascade(other) {
@@ -53,8 +58,15 @@ pub(super) fn candidates(
             }
         }
     }
+    if is_secret && found.is_empty() && registry.has_model() {
+        return Err("the prompt is marked secret, and no model is on this machine".to_owned());
+    }
     go_on_with(&mut found, registry, prompt);
     Ok(found)
+}
+
+fn is_remote(seat: &ModelSeat) -> bool {
+    seat.provider.privacy == ProviderPrivacy::Remote
 }
 
 /// The tier that a prompt asks for.

@@ -14,9 +14,10 @@ pub(super) struct BriefTool {
     pub(super) arguments: &'static [(&'static str, &'static str)],
 }
 
-/// Actuators of the daemon whose actions are offered by this table alone.
-pub(super) const OWN_TARGETS: [&str; 10] =
-    ["context", "memory", "file", "exec", "shell", "http", "stage", "system", "log", "tally"];
+/// Actuators of the daemon whose actions are offered by this table alone. Mail is for skills, which know the server.
+pub(super) const OWN_TARGETS: [&str; 11] = [
+    "context", "memory", "file", "exec", "shell", "http", "stage", "system", "log", "mail", "tally",
+];
 
 /// Tools in the order in which they are offered.
 pub(super) const TOOLS: &[BriefTool] = &[

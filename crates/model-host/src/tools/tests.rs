@@ -32,7 +32,9 @@ pub(crate) fn all_of_the_daemon() -> Vec<OfferedAction> {
     let each = all.iter().flat_map(|(target, names)| {
         ActionSpec::known_all(names).into_iter().map(|spec| offer(target, host, spec))
     });
-    each.collect()
+    let text = |name| ArgumentSpec::required(name, ArgumentShape::Text, "Text");
+    let mail = ActionSpec::new("send", "Send a mail by SMTP.", vec![text("server"), text("to")]);
+    each.chain([offer("mail", host, mail)]).collect()
 }
 
 fn table() -> ToolTable {

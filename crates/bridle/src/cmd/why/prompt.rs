@@ -129,7 +129,8 @@ fn told(prompt: &ThoughtPrompt) -> String {
     out
 }
 
-fn parts(manifest: &Value) -> String {
+/// The parts of a prompt as a table.
+pub(crate) fn parts(manifest: &Value) -> String {
     let mut table = TextTable::new([
         TableColumn::text("PART"),
         TableColumn::text("NAME").shrinks(),

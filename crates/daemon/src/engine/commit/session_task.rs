@@ -333,8 +333,12 @@ impl SessionTask {
 
     async fn prepare(&self, mut works: Vec<InboxItem>) -> Option<Vec<InboxItem>> {
         let (host, session) = (self.hub.home.host(), Arc::clone(&self.session));
+        let shelf = Arc::clone(&self.hub.home.shelf);
         let prepared = tokio::task::spawn_blocking(move || {
-            works.iter_mut().for_each(|work| work.prepare(&host, &session.id, &session.owner));
+            for work in &mut works {
+                work.keep_files(&shelf);
+                work.prepare(&host, &session.id, &session.owner);
+            }
             works
         });
         let broke_off =

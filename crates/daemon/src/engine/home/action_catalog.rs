@@ -124,7 +124,11 @@ impl Home {
             }
         }
         let offered = self.offered_by(actuators);
-        self.abilities.actions.offer(catalog, &offered);
+        // A list that lacks a description is not the last word.
+        let mut digests = actuators.iter().filter_map(|it| it.specs);
+        if digests.all(|digest| self.abilities.actions.find(digest).is_some()) {
+            self.abilities.actions.offer(catalog, &offered);
+        }
         offered
     }
 

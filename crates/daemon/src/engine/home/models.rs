@@ -2,7 +2,6 @@
 //!
 //! Made at the start, before there is a hub; asked by thoughts. The file of providers is looked at again and again.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use bridle_host::Thinker;
@@ -10,7 +9,7 @@ use bridle_inference::{KeyReader, ModelExchanger, SecretLookup};
 use bridle_jail::SecretStore;
 use bridle_model_host::{
     MemoryRecall, ModelCompleter, ModelPrices, ModelThinker, ModelThinkerSetup, PriceCatalog,
-    ProviderApprovals, ProviderRegistry,
+    PromptFiles, PromptPreviewer, ProviderApprovals, ProviderRegistry,
 };
 use tokio::sync::Semaphore;
 use zeroize::Zeroizing;
@@ -34,7 +33,9 @@ pub(in crate::engine) struct HomeModels {
     /// Room for completions by a model; whoever finds none gets words of the memory.
     pub(in crate::engine) completions: Semaphore,
     recall: Arc<dyn MemoryRecall>,
-    project: Option<PathBuf>,
+    files: Arc<dyn PromptFiles>,
+    /// Maker of previews.
+    pub(in crate::engine) previewer: PromptPreviewer,
 }
 
 impl HomeModels {
@@ -42,6 +43,7 @@ impl HomeModels {
     pub(in crate::engine) async fn open(
         config: &DaemonConfig,
         recall: Arc<dyn MemoryRecall>,
+        files: Arc<dyn PromptFiles>,
     ) -> Self {
         let approvals = ProviderApprovals::new(&config.state);
         let registry = Arc::new(ProviderRegistry::new(config.memex.as_deref(), approvals));
@@ -50,13 +52,21 @@ impl HomeModels {
         // Whoever knows no program of its own has no child to ask.
         let program = config.effects.helper.as_ref().map(|helper| helper.path().to_owned());
         let catalog = program.map_or(PriceCatalog::Absent, PriceCatalog::Program);
+        let prices = Arc::new(ModelPrices::new(catalog));
+        let previewer = PromptPreviewer::new(
+            Arc::clone(&registry),
+            Arc::clone(&prices) as _,
+            Arc::clone(&recall),
+            Arc::clone(&files),
+        );
         Self {
             registry,
-            prices: Arc::new(ModelPrices::new(catalog)),
+            prices,
+            previewer,
             exchanger: ModelExchanger::new(KeyReader::new(secrets)),
             completions: Semaphore::new(MAX_MODEL_COMPLETIONS),
             recall,
-            project: config.effects.project.clone(),
+            files,
         }
     }
 
@@ -73,7 +83,7 @@ impl HomeModels {
             exchanger: self.exchanger.clone(),
             recall: Arc::clone(&self.recall),
             prices: Arc::clone(&self.prices) as _,
-            project: self.project.clone(),
+            files: Arc::clone(&self.files),
         };
         Box::new(ModelThinker::new(setup, inner))
     }

@@ -1,20 +1,21 @@
-//! The memory as prompts are told it, and the watch over the file of providers: both need the hub, which is made behind
-//! the models.
+//! The memory as prompts are told it, the files of their shells, and the watch over the file of providers: all need the hub, which is made
+//! behind the models.
 
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use bridle_host::{HostFuture, Readership};
-use bridle_loop::{SessionAccess, SignalContext};
+use bridle_loop::{Privacy, RoundCall, SessionAccess, SessionId, SignalContext};
 use bridle_memex::{MemexAsker, MemexQuestion, PrivateAccess};
-use bridle_model_host::{MemoryRecall, RecallQuestion, RecallReach};
+use bridle_model_host::{MemoryRecall, PromptFiles, RecallQuestion, RecallReach};
 use bridle_sexp::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::access::principal::Principal;
 use crate::engine::home::Home;
 use crate::engine::home::models::{self, HomeModels};
+use crate::engine::queries::act_label;
 use crate::engine::queries::facts::HubFacts;
 
 /// Time between two looks at the file of providers.
@@ -58,6 +59,34 @@ pub(in crate::engine) async fn watch(
     }
 }
 
+/// Files and projects of the hub, which is made after this.
+pub(in crate::engine) struct HubFiles(pub(in crate::engine) Arc<HubFacts>);
+
+impl PromptFiles for HubFiles {
+    fn content<'a>(
+        &'a self,
+        owner: &'a str,
+        reference: &'a str,
+    ) -> HostFuture<'a, Option<Vec<u8>>> {
+        let (owner, reference) = (owner.to_owned(), reference.to_owned());
+        Box::pin(async move {
+            let files = Arc::clone(&self.0.hub()?.home.shelf);
+            let reading = tokio::task::spawn_blocking(move || files.read(&owner, &reference));
+            match reading.await.ok()? {
+                Ok(found) => found.map(|(_, content)| content),
+                Err(error) => {
+                    tracing::warn!(%error, "a file of a prompt was not read");
+                    None
+                }
+            }
+        })
+    }
+
+    fn project(&self, session: &SessionId) -> Option<PathBuf> {
+        self.0.hub()?.home.abilities.workspace.as_ref()?.project_of(session.as_str())
+    }
+}
+
 /// Memory of the hub, which is made after this.
 pub(in crate::engine) struct HubRecall {
     facts: Arc<HubFacts>,
@@ -97,6 +126,19 @@ impl MemoryRecall for HubRecall {
                 Readership::Owners => RecallReach::Whole,
                 Readership::Others => RecallReach::Open,
             })
+        })
+    }
+
+    fn act_label<'a>(
+        &'a self,
+        session: &'a SessionId,
+        call: &'a RoundCall,
+    ) -> HostFuture<'a, Privacy> {
+        Box::pin(async move {
+            match self.facts.hub() {
+                Some(hub) => act_label::label(&hub, session, call).await,
+                None => Privacy::default(),
+            }
         })
     }
 

@@ -11,6 +11,7 @@ use crate::engine::queries::grant_query::{self, GrantQuery};
 use crate::engine::queries::memex_choice::open_memex;
 use crate::engine::queries::offer_query::{self, OfferQuery};
 use crate::engine::queries::policy_install::install_policies;
+use crate::engine::queries::preview_query::{self, PreviewQuery};
 use crate::engine::queries::provider_query::{self, ProviderQuery};
 use bridle_history::record_source::kind_of;
 use bridle_history::session_fold;
@@ -84,6 +85,8 @@ pub(crate) enum DaemonQuery {
     Provider(ProviderQuery),
     /// Question about what is offered, or what a session cost.
     Offer(OfferQuery),
+    /// Request for a preview of a prompt.
+    Preview(Box<PreviewQuery>),
     /// Question about the context.
     Context(ContextQuery),
     /// Question about the record.
@@ -142,6 +145,9 @@ impl DaemonQuery {
         }
         if let Some(asked) = OfferQuery::of(action, payload) {
             return Some(Ok(DaemonQuery::Offer(asked)));
+        }
+        if let Some(asked) = PreviewQuery::of(action, payload) {
+            return Some(asked.map(|asked| DaemonQuery::Preview(Box::new(asked))));
         }
         let says = |name| action.is_keyword(name);
         if says("sessions") {
@@ -284,6 +290,10 @@ pub(crate) async fn ask_daemon(
             Err(hub.forbid(&who, RefusedAttempt::Provider))
         }
         DaemonQuery::Provider(asked) => provider_query::answer(&hub, asked).await,
+        DaemonQuery::Preview(_) if !who.is_owner() => {
+            Err(hub.forbid(&who, RefusedAttempt::Provider))
+        }
+        DaemonQuery::Preview(asked) => preview_query::answer(&hub, &who, *asked, own).await,
         DaemonQuery::OpenMemex(_) if !who.is_owner() => {
             Err(hub.forbid(&who, RefusedAttempt::OpenMemex))
         }

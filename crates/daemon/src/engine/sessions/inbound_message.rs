@@ -9,6 +9,7 @@ use bridle_record::MessageReceipt;
 use bridle_sexp::Value;
 
 use crate::byte_budget::InFlightBytes;
+use crate::engine::home::kept_files::SentFile;
 use crate::engine::home::unsaved_buffers::SentAst;
 use crate::engine::sessions::loaded_session::{body_hash, hash_of};
 use crate::engine::sessions::shell_feed::ShellFeed;
@@ -31,6 +32,8 @@ pub(crate) struct ShellSignal {
     pub(crate) dropped: Vec<Box<str>>,
     /// The AST of a buffer that it brings.
     pub(crate) ast: Option<SentAst>,
+    /// Files that it brings.
+    pub(crate) files: Vec<SentFile>,
 }
 
 /// A message on its way through the inbox.
@@ -49,6 +52,8 @@ pub(in crate::engine) struct InboundMessage {
     pub(in crate::engine) newness: MessageNewness,
     /// The AST of a buffer that it brings.
     pub(in crate::engine) ast: Option<SentAst>,
+    /// Files that it brings, not kept yet.
+    pub(in crate::engine) files: Vec<SentFile>,
     /// Hash by which its body is recognized when it comes again, if not by its payload.
     pub(in crate::engine) body: Option<bridle_record::RecordHash>,
 }
@@ -77,7 +82,7 @@ pub(in crate::engine) fn read(
     ticket: Option<u64>,
     load: InFlightBytes,
 ) -> InboundMessage {
-    let ShellSignal { kind, id, target, shell, payload, dropped, ast } = message;
+    let ShellSignal { kind, id, target, shell, payload, dropped, ast, files } = message;
     let from = SignalSender {
         principal: feed.who.text().into(),
         owner: feed.who.is_owner(),
@@ -108,6 +113,7 @@ pub(in crate::engine) fn read(
         load,
         newness: MessageNewness::Any,
         ast,
+        files,
         body,
     }
 }

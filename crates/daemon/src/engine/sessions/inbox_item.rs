@@ -13,6 +13,7 @@ use tokio::sync::oneshot;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
 use crate::access::principal::Principal;
+use crate::engine::home::kept_files::KeptFiles;
 use crate::engine::sessions::inbound_message::InboundMessage;
 use crate::engine::sessions::live_session::ReplyWaiter;
 use crate::engine::sessions::loaded_session::body_hash;
@@ -118,9 +119,10 @@ impl InboxItem {
         }
     }
 
-    /// Whether an actuator may have to find something out about it before it is judged.
+    /// Whether its files are to be kept, or an actuator may have to find something out about it before it is judged.
     pub(in crate::engine) fn wants_preparation(&self, host: &Host) -> bool {
         match self {
+            InboxItem::Signal(inbound) if !inbound.files.is_empty() => true,
             InboxItem::Signal(inbound) => {
                 let target = inbound.signal.target.as_ref();
                 inbound.signal.kind == SignalKind::Request
@@ -130,10 +132,24 @@ impl InboxItem {
         }
     }
 
+    /// Keeps the files of a message. What comes again is recognized by what its sender said. Blocks.
+    pub(in crate::engine) fn keep_files(&mut self, shelf: &KeptFiles) {
+        let InboxItem::Signal(inbound) = self else { return };
+        let files = std::mem::take(&mut inbound.files);
+        if !files.is_empty() {
+            inbound.body.get_or_insert_with(|| body_hash(&inbound.signal));
+            let signal = &mut inbound.signal;
+            shelf.keep_sent(&signal.from.principal, &files, &mut signal.payload);
+        }
+    }
+
     /// Lets the actuator find that out, in a session of `owner`, as far as whoever reads that session may see
     /// it. Blocks.
     pub(in crate::engine) fn prepare(&mut self, host: &Host, session: &SessionId, owner: &str) {
         let InboxItem::Signal(inbound) = self else { return };
+        if inbound.signal.kind != SignalKind::Request {
+            return;
+        }
         let signal = &inbound.signal;
         let Some(target) = signal.target.as_ref() else { return };
         let readers = Principal::readership(&signal.from, owner);

@@ -66,6 +66,7 @@ async fn ask(hub: &Arc<Hub>, proposal: &SkillProposal<'_>) -> Outcome {
         payload: proposal.payload.clone(),
         dropped: Vec::new(),
         ast: None,
+        files: Vec::new(),
     };
     let load = Arc::new(ByteBudget::new(0)).load(0);
     if let Err(error) = attached.admit(signal, load) {

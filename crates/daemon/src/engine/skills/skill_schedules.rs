@@ -70,6 +70,7 @@ impl SkillSchedules {
             payload,
             dropped: Vec::new(),
             ast: None,
+            files: Vec::new(),
         };
         let load = Arc::new(ByteBudget::new(0)).load(0);
         let sent = match attach(&self.hub, who, want).await {

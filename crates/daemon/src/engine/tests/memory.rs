@@ -285,6 +285,7 @@ pub(super) fn inbound(signal: Signal) -> InboundMessage {
         load: no_load(),
         newness: MessageNewness::Any,
         ast: None,
+        files: Vec::new(),
         body: None,
     }
 }

@@ -196,6 +196,7 @@ fn crashed(directory: &std::path::Path, crash: Crash, text: &str) -> u64 {
         load: rig::no_load(),
         body: None,
         ast: None,
+        files: Vec::new(),
         newness: MessageNewness::Any,
     };
     let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").as_millis();

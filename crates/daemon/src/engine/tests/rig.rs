@@ -23,7 +23,7 @@ use crate::engine::{
     AttachRequest, AttachRole, AttachedShell, DaemonQuery, EngineError, Hub, OutboundItem,
     ResponseEffect, StreamEvent, StreamMode,
 };
-use crate::oacp::to_signal::{read_message, to_signal};
+use crate::oacp::to_signal::{CutContent, read_message, to_signal};
 use bridle_history::RecordHistory;
 use bridle_history::replay::ReplayRange;
 use bridle_host::Host;
@@ -254,7 +254,7 @@ pub(super) fn body(event: &StreamEvent) -> Value {
 
 /// A question for the daemon, from the text of the message that asks it.
 pub(super) fn query(text: &str) -> Result<DaemonQuery, EngineError> {
-    let signal = to_signal(message(text), &[], None).expect("a signal");
+    let signal = to_signal(message(text), &[], CutContent::default()).expect("a signal");
     let target = signal.target.as_ref().expect("a target");
     DaemonQuery::of(target, &signal.payload).expect("for the daemon")
 }

@@ -12,11 +12,11 @@ use bridle_record::{KeptFile, PutResult};
 use bridle_wire::openharness::request::{AttachmentRef, RequestContext};
 use bridle_wire::openharness::{ErrorObject, OpenHarnessCode};
 
-use super::{DEFAULT_MEDIA_TYPE, PATH, apart, is_kind, name_of, no_room, reference_to};
+use super::{DEFAULT_MEDIA_TYPE, PATH, apart, is_kind, no_room};
 use crate::access::principal::Principal;
+use crate::engine::reference_to;
 use crate::fetch::FetchedFile;
 use crate::http::HttpService;
-use crate::http::auth::now;
 use bridle_sexp::byte_text::hex;
 
 /// Attachments of one request.
@@ -134,9 +134,8 @@ async fn find(
     who: &Principal,
     reference: &str,
 ) -> Result<Option<AttachmentFacts>, Box<ErrorObject>> {
-    let Some(name) = name_of(reference) else { return Ok(None) };
-    let owner = who.name();
-    let found = apart(http, move |http| http.files.lock().find(&owner, name, now())).await?;
+    let (owner, reference) = (who.name(), reference.to_owned());
+    let found = apart(http, move |http| http.shelf().find(&owner, &reference)).await?;
     Ok(found.map(AttachmentFacts::of))
 }
 
@@ -156,7 +155,7 @@ async fn fetch(
     let owner = who.name();
     let kept = apart(http, move |http| {
         let _load = load;
-        http.files.keep(&owner, &kind, &content)
+        http.shelf().keep(&owner, &kind, &content)
     });
     match kept.await? {
         PutResult::Kept(kept) => Ok(AttachmentFacts::of(kept)),

@@ -3,7 +3,7 @@
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderMap, HeaderValue};
 
-use super::{DEFAULT_MEDIA_TYPE, is_inert, is_kind, kind_of, name_of, reference_to};
+use super::{DEFAULT_MEDIA_TYPE, is_inert, is_kind, kind_of};
 
 #[test]
 fn a_type_has_two_halves_and_perhaps_parameters() {
@@ -31,14 +31,5 @@ fn what_could_run_is_no_more_than_bytes() {
         ["text/html", "TEXT/HTML;x", "image/svg+xml", "application/xhtml+xml", "text/javascript"]
     {
         assert!(!is_inert(active), "{active}");
-    }
-}
-
-#[test]
-fn a_reference_is_read_as_it_is_written() {
-    let reference = "att-0123456789abcdef0123456789abcdef";
-    assert_eq!(reference_to(name_of(reference).unwrap()), reference);
-    for bad in ["", "att-", "0123456789abcdef0123456789abcdef", "att_upload_01", "att-../../x"] {
-        assert!(name_of(bad).is_none(), "{bad}");
     }
 }

@@ -44,7 +44,8 @@ impl CannedReplies {
             false => None,
         };
         let mut hello = DaemonHello::new(SERVER);
-        hello.capabilities = ["parts", "attach", "stream", "grant"].map(Into::into).into();
+        hello.capabilities =
+            ["parts", "attach", "stream", "grant", "attachments"].map(Into::into).into();
         hello.limits = HelloLimits {
             max_frame: Some(config.limits.frame),
             max_message: Some(config.limits.message),

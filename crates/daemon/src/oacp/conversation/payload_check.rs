@@ -16,9 +16,9 @@ use bridle_wire::oacp::{ErrorReply, MessageId, MessageType, OacpMessage, strip_r
 use bridle_wire::parts::PartMessage;
 
 use crate::byte_budget::OWNED_FACTOR;
-use crate::engine::{DaemonQuery, ShellSignal};
+use crate::engine::{DaemonQuery, SentFile, ShellSignal};
 use crate::oacp::error_code::error_reply;
-use crate::oacp::to_signal::{read_message, to_signal};
+use crate::oacp::to_signal::{file_bytes, read_message, to_signal};
 
 /// Payloads longer than this many bytes are judged apart. One that long takes some 100 us, and
 /// a worker that stays longer with one connection is missed by the others.
@@ -70,7 +70,11 @@ impl EngineMessage {
     /// Returns its weight among the bytes in flight: that of the value, and of the part that stays text.
     pub(crate) fn weight(&self) -> usize {
         let text = self.signal.ast.as_ref().map_or(0, |ast| ast.text().len());
-        self.bytes.saturating_sub(text).saturating_mul(OWNED_FACTOR).saturating_add(text)
+        let files: usize = self.signal.files.iter().map(SentFile::len).sum();
+        // Their text is a third longer than they are.
+        let cut = text + files.saturating_mul(4) / 3;
+        let kept = text.saturating_add(files);
+        self.bytes.saturating_sub(cut).saturating_mul(OWNED_FACTOR).saturating_add(kept)
     }
 }
 
@@ -171,11 +175,12 @@ fn judge_tree(tree: &Tree<'_>, dialect: Dialect, depth: PayloadOrigin) -> Payloa
         }
         MessageType::Event | MessageType::Request | MessageType::Response | MessageType::Log => {}
     }
-    if tree.source().len() > MAX_TURN_BYTES && makes_turn(tree, kind) {
+    let kept = tree.source().len();
+    if kept > MAX_TURN_BYTES && kept - file_bytes(tree) > MAX_TURN_BYTES && makes_turn(tree, kind) {
         // Before anything is made of it: values take many times as much as the text.
         return PayloadVerdict::TooLarge(id);
     }
-    let (mut message, ast) = match read_message(tree, dialect) {
+    let (mut message, cut) = match read_message(tree, dialect) {
         Ok(read) => read,
         Err(failure) => return PayloadVerdict::Refused(id, failure),
     };
@@ -183,7 +188,7 @@ fn judge_tree(tree: &Tree<'_>, dialect: Dialect, depth: PayloadOrigin) -> Payloa
     if kind == MessageType::Response {
         return PayloadVerdict::Answer(Box::new(message));
     }
-    let Some(signal) = to_signal(message, &dropped, ast) else {
+    let Some(signal) = to_signal(message, &dropped, cut) else {
         return PayloadVerdict::Other(id, kind);
     };
     let target = signal.target.as_ref().filter(|_| signal.kind == SignalKind::Request);

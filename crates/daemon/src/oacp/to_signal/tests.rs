@@ -4,7 +4,8 @@ use bridle_record::hash_text;
 use bridle_sexp::{Dialect, Reader};
 use bridle_wire::OacpCode;
 
-use super::read_message as read;
+use super::{MAX_SENT_FILES, file_bytes, read_message as read};
+use crate::engine::SentFile;
 
 /// Longest name of a buffer, as the engine takes it.
 const MAX_PLACE_BYTES: usize = 4096;
@@ -15,9 +16,9 @@ const AST: &str =
 /// The payload and the AST of a message.
 fn cut(text: &str) -> (String, Option<String>) {
     let tree = Reader::new().read_one(text).expect("a form");
-    let (message, ast) = read(&tree, Dialect::Lisp).expect("a message");
+    let (message, cut) = read(&tree, Dialect::Lisp).expect("a message");
     let payload = message.payload.expect("a payload").to_string();
-    (payload, ast.map(|ast| ast.text().to_owned()))
+    (payload, cut.ast.map(|ast| ast.text().to_owned()))
 }
 
 fn event(payload: &str) -> String {
@@ -67,4 +68,36 @@ fn what_cannot_be_kept_is_refused_and_the_place_is_named() {
 
 fn path(key: &'static str) -> String {
     bridle_wire::oacp::MessagePath::of(&["payload", key]).to_string()
+}
+
+#[test]
+fn files_go_and_what_is_known_of_them_stays() {
+    let text = event(
+        ":sensor :user-prompt :attachments ((:mime-type \"image/png\" :data \"Zm9v\" :ref \"x\" \
+         :filename \"a.png\") (:uri \"asset:1\")) :text \"hi\"",
+    );
+    let tree = Reader::new().read_one(&text).expect("a form");
+    let (message, cut) = read(&tree, Dialect::Lisp).expect("a message");
+    let sha256 = "2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae";
+    let expect = format!(
+        "(:sensor :user-prompt :text \"hi\" :attachments ((:mime-type \"image/png\" :filename \
+         \"a.png\" :sha256 \"{sha256}\" :bytes 3) (:uri \"asset:1\")))"
+    );
+    assert_eq!(message.payload.expect("a payload").to_string(), expect);
+    assert_eq!(cut.files.iter().map(SentFile::len).collect::<Vec<_>>(), [3]);
+    assert_eq!(file_bytes(&tree), "\"Zm9v\"".len());
+}
+
+#[test]
+fn files_that_cannot_be_kept_are_refused() {
+    let refusal = |attachments: &str| {
+        let text = event(&format!(":sensor :user-prompt :attachments ({attachments})"));
+        let tree = Reader::new().read_one(&text).expect("a form");
+        read(&tree, Dialect::Lisp).err().map(|refused| refused.code)
+    };
+    assert_eq!(refusal("(:data \"Zm9v\")"), None);
+    assert_eq!(refusal("(:data \"no base64!\")"), Some(OacpCode::InvalidValue));
+    let many = |count| "(:data \"Zm9v\")".repeat(count);
+    assert_eq!(refusal(&many(MAX_SENT_FILES)), None);
+    assert_eq!(refusal(&many(MAX_SENT_FILES + 1)), Some(OacpCode::InvalidValue));
 }
