@@ -158,7 +158,7 @@ fn mebibytes(bytes: u64) -> f64 {
 }
 
 /// The 99th of a hundred, in milliseconds.
-fn p99(times: &mut [Duration]) -> f64 {
+pub(crate) fn p99(times: &mut [Duration]) -> f64 {
     times.sort_unstable();
     let place = (times.len() * 99).div_ceil(100).saturating_sub(1);
     times.get(place).map_or(0.0, |time| time.as_secs_f64() * 1_000.0)
@@ -232,7 +232,7 @@ fn join(socket: &Path, session: u64, client: &str) -> Result<UnixStream> {
     Ok(stream)
 }
 
-fn say(stream: &mut UnixStream, text: &str) -> Result<()> {
+pub(crate) fn say(stream: &mut UnixStream, text: &str) -> Result<()> {
     let said = format!("{:06x}{text}", text.len());
     stream.write_all(said.as_bytes()).context("the daemon does not listen")
 }

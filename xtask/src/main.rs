@@ -24,6 +24,7 @@ mod setup;
 mod siege;
 mod tidy;
 mod tour;
+mod turns;
 mod vectors;
 
 use std::process::ExitCode;
@@ -177,6 +178,12 @@ const VERBS: &[TaskVerb] = &[
         summary: "hundreds of sessions that stream at once, and how soon others are answered",
         help: crowd::HELP,
         run: crowd::run,
+    },
+    TaskVerb {
+        name: "turns",
+        summary: "a turn of a thousand calls, and what short turns cost in many sessions",
+        help: turns::HELP,
+        run: turns::run,
     },
     TaskVerb {
         name: "siege",
