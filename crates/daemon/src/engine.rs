@@ -33,6 +33,7 @@ pub(crate) use error::{EngineError, EngineErrorCode};
 pub(crate) use home::kept_files::{KeptFiles, SentFile, reference_to};
 pub(crate) use home::unsaved_buffers::{CUT_KEYS, SentAst};
 pub(crate) use hub::Hub;
+pub(crate) use queries::answer_trace::{ANSWER_KEYS, trace_answer};
 pub(crate) use queries::context_query::{QueryAnswer, QueryAsker, inform};
 pub(crate) use queries::facts::count_traffic;
 pub(crate) use queries::grant_query::scopes as written_scopes;

@@ -2,14 +2,19 @@
 //!
 //! Nothing is carried out. What the record says is expected; what `step` gives today is got. The
 //! first difference ends it: after one, the rest means nothing.
+//!
+//! What an older version of the loop recorded, up to the `upgraded` event of its session, has to give the same orders,
+//! outcomes, answers and verdicts; whatever else differs there is counted by its kind (`older`).
 
 use bridle_loop::{
-    CompactedBody, Effect, Event, FinishBody, MarkBody, PromptBody, RecordClass, RecordKind,
-    SessionId, SessionState, UnixMillis,
+    CompactedBody, Effect, Event, FinishBody, LOOP_VERSION, MarkBody, PromptBody, RecordClass,
+    RecordKind, SessionId, SessionState, UnixMillis,
 };
 use bridle_record::{Record, hash_text};
 use bridle_sexp::Value;
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
+
+mod older;
 
 use super::{HistoryError, RecordHistory, RecordSelection, record_body};
 use crate::policy_sets::PolicySetCache;
@@ -40,6 +45,8 @@ pub struct ReplayReport {
     pub effects: u64,
     /// States compared.
     pub states: u64,
+    /// What older versions recorded otherwise and means the same, by kind; `state` for hashes of States.
+    pub differing: BTreeMap<&'static str, u64>,
     /// The first difference; everything before it is the same.
     pub difference: Option<ReplayDifference>,
 }
@@ -159,19 +166,26 @@ impl<'p> ReplayRun<'p> {
                 self.folds.entry(record.session.clone()).or_insert(fold)
             }
         };
-        if let Some(effect) = fold.pending.front()
-            && fold.event >= self.from
-        {
-            return Err(differs(record, format!("the event `{}`", record.kind), shown(effect)));
+        if fold.event >= self.from {
+            let expected = || format!("the event `{}`", record.kind);
+            fold.take_rest(&mut self.done)
+                .map_err(|effect| differs(record, expected(), shown(&effect)))?;
         }
         fold.event = number;
-        let (Some(state), Some(text)) = (&mut fold.state, record.body.text()) else {
-            fold.state = None;
-            fold.pending.clear();
-            fold.asked.clear();
+        let Some(text) = record.body.text() else {
+            fold.lose();
             return Ok(());
         };
         let value = record_body::value(text);
+        // An upgrade may bring the State that nobody can know from what went before.
+        if kind == RecordKind::Upgraded && fold.state.is_none() && value.get("state").is_some() {
+            fold.state = SessionId::parse(&record.session).ok().map(SessionState::new);
+        }
+        let Some(state) = &mut fold.state else {
+            fold.lose();
+            return Ok(());
+        };
+        let is_older = is_older(state);
         let event = match Event::from_value(kind, &value) {
             Ok(event) => event,
             Err(error) => {
@@ -181,9 +195,11 @@ impl<'p> ReplayRun<'p> {
         };
         if has_question(kind, &value) {
             let question = fold.asked.pop_front();
-            if is_compared {
-                same_question(record, &event, question.as_ref())?;
-                self.done.effects += 1;
+            match same_question(record, &event, question.as_ref()) {
+                _ if !is_compared => {}
+                Ok(()) => self.done.effects += 1,
+                Err(_) if is_older => self.done.differ(kind.word()),
+                Err(difference) => return Err(difference),
             }
         }
         let expected = seq_text(record.seq);
@@ -191,9 +207,17 @@ impl<'p> ReplayRun<'p> {
         if is_compared && expected != got {
             return Err(differs(record, expected, got));
         }
+        let upgraded = match &event {
+            Event::Upgraded(upgrade) => Some(upgrade.digest.clone()),
+            _ => None,
+        };
         let effects = self.past.feed(state, UnixMillis(record.at), event).map_err(|error| {
             differs(record, "policies of the record".to_owned(), error.to_string())
         })?;
+        if let Some(expected) = upgraded.filter(|_| is_compared) {
+            same_state(record, &expected, &state.digest())?;
+            self.done.states += 1;
+        }
         let is_question = |effect: &Effect| matches!(effect, Effect::Consult { .. });
         let (asked, pending): (Vec<_>, Vec<_>) = effects.into_iter().partition(is_question);
         fold.asked.extend(asked);
@@ -208,9 +232,21 @@ impl<'p> ReplayRun<'p> {
         if fold.state.is_none() {
             return Ok(());
         }
+        let is_older = fold.state.as_ref().is_some_and(is_older);
         let is_question = kind == RecordKind::Consult;
         let next = if is_question { &mut fold.asked } else { &mut fold.pending };
-        let Some(effect) = next.pop_front() else { return nothing(record) };
+        let place = match is_older {
+            // Another order of effects means the same.
+            true => next.iter().position(|effect| effect.kind() == kind),
+            false => Some(0),
+        };
+        let Some(effect) = place.and_then(|place| next.remove(place)) else {
+            if is_older && !older::is_binding(kind) {
+                self.done.differ(kind.word());
+                return Ok(());
+            }
+            return nothing(record);
+        };
         let Some(text) = record.body.text().filter(|_| record.number.0 >= self.from) else {
             return Ok(());
         };
@@ -225,13 +261,15 @@ impl<'p> ReplayRun<'p> {
         let got = effect.to_value().to_string();
         let same =
             effect.kind() == kind && effect.seq().map(|seq| seq.0) == record.seq && got == text;
-        if !same {
-            return Err(differs(record, kind_text(record), shown(&effect)));
+        match same {
+            true => self.done.effects += 1,
+            false if is_older && older::means_the_same(&effect, record.seq, &text) => {
+                self.done.differ(kind.word());
+            }
+            false => return Err(differs(record, kind_text(record), shown(&effect))),
         }
-        self.done.effects += 1;
         if let (Some(state), Some(expected)) = (&fold.state, digest) {
-            same_state(record, expected, &state.digest())?;
-            self.done.states += 1;
+            self.done.take_state(same_state(record, expected, &state.digest()), is_older)?;
         }
         Ok(())
     }
@@ -250,17 +288,13 @@ impl<'p> ReplayRun<'p> {
             MarkBody::TextHash(hash) => (hash, hash_text(&state.text()).to_string()),
             MarkBody::Digest(digest) => (digest, state.digest()),
         };
-        same_state(record, expected, &got)?;
-        self.done.states += 1;
-        Ok(())
+        self.done.take_state(same_state(record, expected, &got), is_older(state))
     }
 
     /// The first effect that no record has.
     fn unfinished(&self) -> Option<ReplayDifference> {
         let left = self.folds.iter().filter(|(_, fold)| fold.event >= self.from);
-        let left = left.filter_map(|(session, fold)| {
-            Some((session, fold, fold.pending.front().or(fold.asked.front())?))
-        });
+        let left = left.filter_map(|(session, fold)| Some((session, fold, fold.rest()?)));
         left.min_by_key(|(_, fold, _)| fold.event).map(|(session, fold, effect)| ReplayDifference {
             record: fold.event,
             session: session.clone(),
@@ -285,6 +319,59 @@ impl<'p> ReplayRun<'p> {
         }
         ReplayReport { difference, ..self.done }
     }
+}
+
+impl SessionFold {
+    /// Nothing that follows can be known.
+    fn lose(&mut self) {
+        self.state = None;
+        self.pending.clear();
+        self.asked.clear();
+    }
+
+    /// The first effect without a record, of those that must have one.
+    fn rest(&self) -> Option<&Effect> {
+        let is_older = self.state.as_ref().is_some_and(is_older);
+        let is_missing = |effect: &&Effect| !is_older || older::is_binding(effect.kind());
+        self.pending.iter().chain(&self.asked).find(is_missing)
+    }
+
+    /// Sees to it that no effect of the last event is left; gives the first one that is.
+    fn take_rest(&mut self, done: &mut ReplayReport) -> Result<(), Box<Effect>> {
+        // A question is recorded with its answer, which may come later.
+        let rest = self.rest().filter(|effect| effect.kind() != RecordKind::Consult);
+        if let Some(effect) = rest {
+            return Err(Box::new(effect.clone()));
+        }
+        self.pending.drain(..).for_each(|effect| done.differ(effect.kind().word()));
+        Ok(())
+    }
+}
+
+impl ReplayReport {
+    /// Counts something that means the same and is written otherwise.
+    fn differ(&mut self, kind: &'static str) {
+        *self.differing.entry(kind).or_default() += 1;
+    }
+
+    /// Counts a State that is the same, or that may be another.
+    fn take_state(
+        &mut self,
+        compared: Result<(), Box<ReplayDifference>>,
+        is_older: bool,
+    ) -> Result<(), Box<ReplayDifference>> {
+        match compared {
+            Ok(()) => self.states += 1,
+            Err(_) if is_older => self.differ("state"),
+            Err(difference) => return Err(difference),
+        }
+        Ok(())
+    }
+}
+
+/// Whether an older version of the loop made the records of a session, up to where it is.
+fn is_older(state: &SessionState) -> bool {
+    state.version() < LOOP_VERSION && state.owner().is_some()
 }
 
 /// Whether an answer has its question in it. In records of older versions that has one of its own.

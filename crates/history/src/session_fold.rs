@@ -4,10 +4,8 @@
 //! the fold of the records whose [`RecordKind`] is an event; the policies that events name come from the
 //! record.
 
-#[cfg(doc)]
-use bridle_loop::RecordKind;
-use bridle_loop::{Effects, Event, SessionId, SessionState, UnixMillis, step};
-use bridle_record::{LoadedSessionRows, Record, StoreError};
+use bridle_loop::{Effects, Event, RecordKind, SessionId, SessionState, UnixMillis, step};
+use bridle_record::{LoadedSessionRows, Record, RecordFilter, RecordNumber, StoreError};
 
 use crate::policy_sets::PolicySetCache;
 pub use crate::record_body::parse;
@@ -32,6 +30,33 @@ pub fn fold(
         apply(past, &mut state, record)?;
     }
     Ok(state)
+}
+
+/// Records that are read at once to see whether a State is the fold of all of them.
+const FOLD_PAGE_RECORDS: usize = 512;
+
+/// Whether the events of the record give a State today, from the first on. They do not where an older version of the
+/// loop stepped otherwise, and nobody can tell where one of them was forgotten.
+pub fn is_fold_of(past: HistoryFold<'_>, state: &SessionState) -> Result<bool, StoreError> {
+    let mut again = SessionState::new(state.session().clone());
+    let session = Some(state.session().as_str().into());
+    let filter = RecordFilter { session, ..RecordFilter::default() };
+    let mut after = RecordNumber(0);
+    loop {
+        let page = past.reader.records(after, &filter, FOLD_PAGE_RECORDS)?;
+        let Some(last) = page.last() else { break };
+        after = last.number;
+        for record in &page {
+            // A name may be used again after its session was forgotten.
+            if kind_of(record) == Some(RecordKind::Began) {
+                again = SessionState::new(state.session().clone());
+            }
+            if apply(past, &mut again, record).is_err() {
+                return Ok(false);
+            }
+        }
+    }
+    Ok(again.digest() == state.digest())
 }
 
 /// The record, and the policies that events in it name.

@@ -100,8 +100,12 @@ impl Driven {
         let state = SessionState::new(SessionId::parse(name).unwrap());
         let mut driven =
             Driven { name, state, question: None, asks_apart: false, is_spoiled: false };
-        let began =
-            SessionStart { owner: "uid:7".into(), limits: SessionLimits::default(), fork: None };
+        let began = SessionStart {
+            owner: "uid:7".into(),
+            limits: SessionLimits::default(),
+            fork: None,
+            version: bridle_loop::LOOP_VERSION,
+        };
         driven.feed(fixture, Event::Began(began));
         driven
     }

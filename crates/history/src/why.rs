@@ -160,6 +160,7 @@ impl DecisionSearch<'_> {
             RecordKind::Began
             | RecordKind::Registered
             | RecordKind::ConsultantsChanged
+            | RecordKind::Upgraded
             | RecordKind::Stop
             | RecordKind::PolicyInstalled
             | RecordKind::Counted

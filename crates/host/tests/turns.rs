@@ -70,6 +70,7 @@ impl Session {
         session.feed(Event::Began(SessionStart {
             owner,
             limits: SessionLimits::default(),
+            version: bridle_loop::LOOP_VERSION,
             fork: None,
         }));
         session.feed(Event::Registered(actuators));

@@ -29,12 +29,14 @@ use crate::parked_turn;
 use crate::perceive;
 use crate::plist_codec::{FieldSink, PlistBuilder};
 use crate::policy;
+use crate::privacy::Privacy;
 use crate::schedule;
 use crate::state::{
     OutcomeListener, OutcomeReturn, PendingAct, RunningTurn, SessionState, StageClosing,
     TurnContinuation, TurnStage,
 };
 use crate::stop;
+use crate::summary;
 use crate::think;
 use crate::thought::{self, CallEnd, CallSlot};
 use crate::value_size::weight;
@@ -424,7 +426,8 @@ pub(crate) fn perform(
     if matches!(job.order.action(), Action::GoOn(request) if request.turn == turn.id.0) {
         return turn.budget.extend();
     }
-    let Some(outcome) = perform_here(state, &job.order) else {
+    let label = state.shown_label(turn).max(turn.label(job.by));
+    let Some(outcome) = perform_here(state, &job.order, label) else {
         return send(state, turn.id, &turn.signal.from, job, out);
     };
     let deed = deed(&job.order, outcome);
@@ -441,7 +444,8 @@ pub(crate) fn perform_alone(
     out: &mut Effects,
 ) {
     count(state, &question.asker.principal, &job.order);
-    let Some(outcome) = perform_here(state, &job.order) else {
+    // Nobody knows any more what had been read.
+    let Some(outcome) = perform_here(state, &job.order, Privacy::Secret) else {
         return send(state, question.turn, &question.asker, job, out);
     };
     let deed = deed(&job.order, outcome);
@@ -487,8 +491,8 @@ fn count(state: &mut SessionState, asker: &str, order: &Order) {
     }
 }
 
-/// Carries out what concerns only this session.
-fn perform_here(state: &mut SessionState, order: &Order) -> Option<Outcome> {
+/// Carries out what concerns only this session; `label` is that of what its proposer had read.
+fn perform_here(state: &mut SessionState, order: &Order, label: Privacy) -> Option<Outcome> {
     Some(match order.action() {
         Action::Message { text } if said(order).is_some() => told(text),
         Action::Schedule(request) => schedule::plan(state, request),
@@ -501,6 +505,8 @@ fn perform_here(state: &mut SessionState, order: &Order) -> Option<Outcome> {
             Outcome::Done(Value::plist([("directive", directive.to_value())]))
         }
         Action::GoOn(_) => Outcome::Failed("that turn is over".into()),
+        Action::Compact(request) => summary::compact(state, request, label),
+        Action::Release(request) => summary::release(state, request),
         Action::Unschedule { name } => schedule::remove(state, name),
         Action::PauseSchedule { name, is_paused } => schedule::pause(state, name, *is_paused),
         _ => return None,
@@ -644,5 +650,6 @@ fn remember(state: &mut SessionState, turn: &RunningTurn, payload: &Value) {
         said: cut(said.unwrap_or(""), limit).into(),
         privacy: turn.privacy,
     };
+    summary::make_room(state);
     state.history.push(Arc::new(exchange), state.limits.history);
 }

@@ -8,6 +8,7 @@
 
 mod argument;
 mod context;
+mod context_change;
 mod directive;
 mod effect_facts;
 mod exec;
@@ -23,6 +24,7 @@ use bridle_sexp::Value;
 
 use self::argument::{forgettable, natural, present, text};
 pub use self::context::{CONTEXT, CONTEXT_ACTIONS, ContextRead};
+pub use self::context_change::{CompactRequest, ReleaseRequest};
 pub use self::directive::DirectiveRequest;
 pub use self::effect_facts::{ChangeCounts, EffectFacts, MAX_TOLD};
 pub use self::exec::{ExecCommand, ExecRequest};
@@ -99,6 +101,10 @@ pub enum Action {
     SetLimits(LimitsRequest),
     /// Go on with a turn that reached a budget.
     GoOn(GoOnRequest),
+    /// Put words in the place of older exchanges.
+    Compact(CompactRequest),
+    /// Let models elsewhere see a secret exchange.
+    Release(Box<ReleaseRequest>),
     /// Destroy what a session or a record holds.
     Forget {
         /// The session, or the number of the record.
@@ -188,6 +194,8 @@ pub enum TouchedResource {
     Money,
     /// Whatever code may touch.
     Anything,
+    /// Labels of what is secret.
+    Secrecy,
     /// The record, by destroying.
     Past,
 }
@@ -258,6 +266,8 @@ impl Action {
             },
             "set-limits" => Self::SetLimits(LimitsRequest::from_payload(payload)?),
             "go-on" => Self::GoOn(GoOnRequest::from_payload(payload)?),
+            "compact" => Self::Compact(CompactRequest::from_payload(payload)?),
+            "release" => Self::Release(Box::new(ReleaseRequest::from_payload(payload)?)),
             "forget" => Self::Forget { what: forgettable(payload)? },
             "fork" => Self::Fork {
                 record: natural(payload, "fork", "record")?,
@@ -340,6 +350,8 @@ impl Action {
             Self::PauseSchedule { is_paused: false, .. } => "resume-schedule",
             Self::SetLimits(_) => "set-limits",
             Self::GoOn(_) => "go-on",
+            Self::Compact(_) => "compact",
+            Self::Release(_) => "release",
             Self::Forget { .. } => "forget",
             Self::Fork { .. } => "fork",
             Self::File(file) => file.name(),
@@ -366,7 +378,7 @@ impl Action {
             Self::Complete { .. } => TouchedResource::Answer,
             Self::Tool(call) if call.only_asks => TouchedResource::Answer,
             Self::Directive(directive) if directive.is_harmless() => TouchedResource::Screen,
-            Self::Log { .. } => TouchedResource::Record,
+            Self::Log { .. } | Self::Compact(_) => TouchedResource::Record,
             Self::Context(_) => TouchedResource::Memory,
             Self::Schedule(_) | Self::Unschedule { .. } | Self::PauseSchedule { .. } => {
                 TouchedResource::Plans
@@ -390,6 +402,7 @@ impl Action {
             | Self::Tool(_)
             | Self::Directive(_)
             | Self::Other(_) => TouchedResource::Anything,
+            Self::Release(_) => TouchedResource::Secrecy,
             Self::Forget { .. } => TouchedResource::Past,
         }
     }
@@ -411,6 +424,7 @@ impl Action {
             TouchedResource::Network
             | TouchedResource::Money
             | TouchedResource::Anything
+            | TouchedResource::Secrecy
             | TouchedResource::Past => RiskLevel::Dangerous,
         }
     }
@@ -424,6 +438,8 @@ impl Action {
                 | Self::PauseSchedule { .. }
                 | Self::SetLimits(_)
                 | Self::GoOn(_)
+                | Self::Compact(_)
+                | Self::Release(_)
         ) || self.is_administration()
     }
 
@@ -520,6 +536,7 @@ impl TouchedResource {
             TouchedResource::Network => "the network",
             TouchedResource::Money => "money",
             TouchedResource::Anything => "anything",
+            TouchedResource::Secrecy => "what is secret",
             TouchedResource::Past => "the past",
         }
     }

@@ -19,6 +19,7 @@ use crate::limits::SessionLimits;
 use crate::policy::PolicyFacts;
 use crate::privacy::Privacy;
 use crate::state::SharedHistory;
+use crate::summary::ConversationSummary;
 use crate::thought::{ModelRef, ResultReference, ThoughtRound};
 use crate::value_size::weight;
 
@@ -113,6 +114,8 @@ pub struct SignalContext {
     pub focus: Option<Arc<Value>>,
     /// Questions and answers before, oldest first.
     pub history: SharedHistory<PastExchange>,
+    /// Summaries of the exchanges before those, one for each label.
+    pub summaries: Arc<[ConversationSummary]>,
     /// Rulings before, oldest first.
     pub decisions: SharedHistory<RememberedRuling>,
     /// Actuators that can be reached.

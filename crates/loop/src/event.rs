@@ -18,6 +18,7 @@ use crate::policy::{GuardPolicies, InstalledPolicies};
 use crate::privacy::Privacy;
 use crate::provenance::Provenance;
 use crate::thought::{DraftStop, ModelRef, OpaqueText, TokenUsage};
+use crate::upgrade::SessionUpgrade;
 
 pub use body::{
     AnsweredBody, CancelledBody, PolicySourceBody, ProposalsBody, SignalBody, WithdrawnBody,
@@ -77,6 +78,8 @@ pub enum Event {
         /// Reason.
         how: WithdrawalReason,
     },
+    /// A later version of the loop holds from now on.
+    Upgraded(Box<SessionUpgrade>),
 }
 
 /// Reason why an answer is no longer wanted.
@@ -93,8 +96,10 @@ pub enum WithdrawalReason {
 pub struct SessionStart {
     /// The principal that the session belongs to.
     pub owner: Box<str>,
-    /// Its limits, for good.
+    /// Its limits, until something sets others.
     pub limits: SessionLimits,
+    /// Version of the loop that steps through it; 0 before versions were counted.
+    pub version: u32,
     /// Origin, if it continues another session.
     pub fork: Option<ForkPoint>,
 }
@@ -376,14 +381,19 @@ impl Event {
     pub fn wants_policies(&self) -> Option<PolicyHash> {
         match self {
             Event::PolicyInstalled(installed) => installed.wanted(),
+            Event::Upgraded(upgrade) => upgrade.state.as_ref().and_then(|it| it.wants_policies()),
             _ => None,
         }
     }
 
     /// Takes the policies that it installs, if they are the ones.
     pub fn supply(&mut self, set: &Arc<GuardPolicies>) {
-        if let Event::PolicyInstalled(installed) = self {
-            installed.supply(set);
+        match self {
+            Event::PolicyInstalled(installed) => installed.supply(set),
+            Event::Upgraded(upgrade) => {
+                upgrade.state.iter_mut().for_each(|state| state.supply(set));
+            }
+            _ => {}
         }
     }
 }

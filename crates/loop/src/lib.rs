@@ -17,6 +17,7 @@
 //! - `step`: the dispatch, and the four stages in their order: `perceive`, `think`, `decide`, `act`;
 //!   `approve` keeps what needs a yes until somebody answers, `side_turn` has turns run beside the one that
 //!   may think, `schedule` sends signals later, `parked_turn` keeps a turn that waits for its asker, `failed_turn` the turn that follows one that failed
+//! - `summary`: what is kept of exchanges that no longer fit; `upgrade`: sessions that outlive their version
 //! - `record_kind`: kinds of records, and the bodies that are neither events nor effects; `event/body` and
 //!   `effect/body` are the recorded form of those
 //! - `plist_codec`, `value_size`: how all of it is written as S-expressions, and how large it is
@@ -52,20 +53,22 @@ mod schedule;
 mod side_turn;
 mod step;
 mod stop;
+mod summary;
 mod think;
 mod thought;
 mod turn_budget;
+mod upgrade;
 
 mod plist_codec;
 mod value_size;
 
 pub use action::{
-    ACTIONS as MEMORY_ACTIONS, Action, CONTEXT, CONTEXT_ACTIONS, ChangeCounts, ContextRead,
-    DirectiveRequest, EDITS, EditOperation, EffectFacts, ExecCommand, ExecRequest, FILE_ACTIONS,
-    FileOperation, FileRequest, GoOnRequest, HTTP_ACTIONS, InvalidAction, LimitsRequest, MAX_TOLD,
-    MemoryEdit, OrgLocation, PREPARED, PlanningKeyword, PreparedEdit, RiskLevel, SKILL,
-    STAGE_ACTIONS, ScheduleRequest, StageOperation, StageRequest, TOOL, ToolCall, TouchedResource,
-    UNDOS, UndoRequest, UndoTarget, WebRequest,
+    ACTIONS as MEMORY_ACTIONS, Action, CONTEXT, CONTEXT_ACTIONS, ChangeCounts, CompactRequest,
+    ContextRead, DirectiveRequest, EDITS, EditOperation, EffectFacts, ExecCommand, ExecRequest,
+    FILE_ACTIONS, FileOperation, FileRequest, GoOnRequest, HTTP_ACTIONS, InvalidAction,
+    LimitsRequest, MAX_TOLD, MemoryEdit, OrgLocation, PREPARED, PlanningKeyword, PreparedEdit,
+    ReleaseRequest, RiskLevel, SKILL, STAGE_ACTIONS, ScheduleRequest, StageOperation, StageRequest,
+    TOOL, ToolCall, TouchedResource, UNDOS, UndoRequest, UndoTarget, WebRequest,
 };
 pub use action_spec::{
     ActionSpec, ActuatorSpec, ArgumentShape, ArgumentSpec, InvalidSpec, MAX_ACTION_SPECS,
@@ -114,6 +117,8 @@ pub use sensor::SensorClass;
 pub use side_turn::SessionWorkload;
 pub use state::{HashedEntry, SessionState, SharedHistory};
 pub use step::step;
+pub use summary::ConversationSummary;
 pub use thought::{
     CallEnd, DraftStop, ModelRef, OpaqueText, ResultReference, RoundCall, ThoughtRound, TokenUsage,
 };
+pub use upgrade::{LOOP_VERSION, SessionUpgrade};

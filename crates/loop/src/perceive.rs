@@ -35,6 +35,7 @@ pub(crate) fn began(state: &mut SessionState, began: SessionStart) {
     }
     state.owner = Some(began.owner);
     state.limits = began.limits;
+    state.version = began.version;
     state.front.reset();
     let Some(fork) = began.fork else { return };
     state.origin = Some((fork.session, fork.record));
@@ -43,6 +44,8 @@ pub(crate) fn began(state: &mut SessionState, began: SessionStart) {
     if let Ok(past) = SessionState::from_value(&fork.state) {
         state.focus = past.focus;
         state.history = past.history;
+        state.summaries = past.summaries;
+        state.summed.reset();
         state.decisions = past.decisions;
         trim(state);
     }

@@ -376,6 +376,14 @@ pub(crate) fn small_number(value: &Value, key: &'static str) -> Result<u32, Unre
     u32::try_from(number(value, key)?).map_err(|_| UnreadableValue::new(key, "a small number"))
 }
 
+/// Version of the loop; 0 before versions were counted.
+pub(crate) fn version(value: &Value) -> Result<u32, UnreadableValue> {
+    match optional_number(value, "version")? {
+        None => Ok(0),
+        Some(_) => small_number(value, "version"),
+    }
+}
+
 pub(crate) fn effect_id(value: &Value, key: &'static str) -> Result<EffectId, UnreadableValue> {
     number(value, key).map(EffectId)
 }

@@ -90,6 +90,8 @@ record_kinds! {
         Cancelled "cancelled",
         /// A signal whose asker wants no answer any more.
         Withdrawn "withdrawn",
+        /// A session that goes on by a later version of the loop.
+        Upgraded "upgraded",
     }
     Effect {
         /// A question to the reflex thinkers.

@@ -33,6 +33,7 @@ use crate::policy::{GuardPolicies, InstalledPolicies, PolicyFinding, SessionAcce
 use crate::privacy::Privacy;
 use crate::schedule::{PlannedSchedule, ScheduleFact};
 use crate::side_turn::{self, SessionWorkload};
+use crate::summary::ConversationSummary;
 use crate::thought::{CallEnd, CallSlot, ModelRef, ThoughtRound};
 use crate::turn_budget::TurnBudget;
 use crate::value_size::weight;
@@ -50,6 +51,8 @@ pub struct SessionState {
     /// The principal it belongs to; nobody before it began.
     pub(crate) owner: Option<Box<str>>,
     pub(crate) limits: SessionLimits,
+    /// Version of the loop that steps through it.
+    pub(crate) version: u32,
     /// The session and record that it was forked from.
     pub(crate) origin: Option<(SessionId, u64)>,
     /// The time of the last event; it never goes back.
@@ -64,6 +67,8 @@ pub struct SessionState {
     /// Place of the user.
     pub(crate) focus: Option<Arc<Value>>,
     pub(crate) history: SharedHistory<PastExchange>,
+    /// Exchanges before those, a summary for each label.
+    pub(crate) summaries: Arc<[ConversationSummary]>,
     pub(crate) decisions: SharedHistory<RememberedRuling>,
     pub(crate) schedules: BTreeMap<Box<str>, PlannedSchedule>,
     /// Acts whose outcome is awaited, those of past turns included.
@@ -91,6 +96,8 @@ pub struct SessionState {
     pub(crate) reach: LazyText,
     /// The text of what it is judged by.
     pub(crate) judged: LazyText,
+    /// The text of the summaries.
+    pub(crate) summed: LazyText,
 }
 
 /// An act whose outcome is awaited.
@@ -402,6 +409,7 @@ impl SessionState {
             session,
             owner: None,
             limits: SessionLimits::default(),
+            version: 0,
             origin: None,
             now: UnixMillis(0),
             seq: 0,
@@ -411,6 +419,7 @@ impl SessionState {
             consultants: Arc::new([]),
             focus: None,
             history: SharedHistory::default(),
+            summaries: Arc::new([]),
             decisions: SharedHistory::default(),
             schedules: BTreeMap::new(),
             acts: BTreeMap::new(),
@@ -425,6 +434,7 @@ impl SessionState {
             front: LazyText::default(),
             reach: LazyText::default(),
             judged: LazyText::default(),
+            summed: LazyText::default(),
         }
     }
 
@@ -616,6 +626,11 @@ impl SessionState {
         }
     }
 
+    /// Exchanges that are kept, oldest first.
+    pub fn history(&self) -> impl Iterator<Item = &PastExchange> {
+        self.history.iter().map(|exchange| &**exchange)
+    }
+
     /// Actuators that can be reached.
     pub fn actuators(&self) -> &[ActuatorRef] {
         &self.actuators
@@ -683,6 +698,7 @@ impl SessionState {
             signal: turn.signal.clone(),
             focus: self.focus.clone(),
             history: self.history.clone(),
+            summaries: self.summaries.clone(),
             decisions: self.decisions.clone(),
             actuators: consult::offered(self, turn),
             is_closing: turn.closing == StageClosing::Asked,
@@ -693,7 +709,8 @@ impl SessionState {
     pub(crate) fn shown_label(&self, turn: &RunningTurn) -> Privacy {
         let past = self.history.iter().map(|exchange| exchange.privacy);
         let deeds = turn.results.iter().map(|deed| deed.privacy);
-        past.chain(deeds).fold(turn.privacy, Privacy::max)
+        let summaries = self.summaries.iter().map(|summary| summary.privacy);
+        past.chain(summaries).chain(deeds).fold(turn.privacy, Privacy::max)
     }
 
     pub(crate) fn prompt(&self, turn: &RunningTurn) -> ThinkerPrompt {

@@ -8,7 +8,7 @@ use crate::effect::Effects;
 use crate::event::{Event, TimerTick};
 use crate::ids::UnixMillis;
 use crate::state::SessionState;
-use crate::{act, approve, parked_turn, perceive, schedule, side_turn, think};
+use crate::{act, approve, parked_turn, perceive, schedule, side_turn, think, upgrade};
 
 /// Takes one event into the state and says what is to happen now.
 ///
@@ -45,6 +45,7 @@ pub fn step(state: &mut SessionState, at: UnixMillis, event: Event) -> Effects {
         Event::Tick(TimerTick::Heartbeat) => perceive::heartbeat(state),
         Event::Cancelled { turn, reason } => act::cancelled(state, turn, &reason, &mut out),
         Event::Withdrawn { seq, how } => parked_turn::withdrawn(state, seq, how, &mut out),
+        Event::Upgraded(upgrade) => upgrade::upgraded(state, *upgrade),
     }
     side_turn::begin_waiting(state, &mut out);
     out

@@ -235,7 +235,12 @@ impl Life {
         let mut life =
             Life { state: SessionState::new(SessionId::parse("s").unwrap()), now: 1_000 };
         let limits = SessionLimits { approval_ms: EXPIRES_MS, ..SessionLimits::default() };
-        life.feed(Event::Began(SessionStart { owner: "uid:1".into(), limits, fork: None }));
+        life.feed(Event::Began(SessionStart {
+            owner: "uid:1".into(),
+            limits,
+            fork: None,
+            version: bridle_loop::LOOP_VERSION,
+        }));
         let host = |name: &str, actions: &[&str]| ActuatorRef {
             name: KeywordName::new(name),
             place: ActuatorLocation::Host,

@@ -257,7 +257,8 @@ pub(crate) fn replay(args: &args::ReplayArgs) -> Result<BridleExit, CommandFailu
 }
 
 fn replay_text(replayed: &ReplayReport) -> String {
-    let ReplayReport { sessions, erased, events, effects, states, difference } = replayed;
+    let ReplayReport { sessions, erased, events, effects, states, differing, difference } =
+        replayed;
     let count = |count: u64, noun: &str| match count {
         1 => format!("1 {noun}"),
         _ => format!("{count} {noun}s"),
@@ -272,6 +273,10 @@ fn replay_text(replayed: &ReplayReport) -> String {
     if *erased > 0 {
         text.push_str(&format!("skipped, erased: {}\n", count(*erased, "session")));
     }
+    if !differing.is_empty() {
+        let kinds: Vec<String> = differing.iter().map(|(kind, n)| format!("{kind} {n}")).collect();
+        text.push_str(&format!("older version, other text: {}\n", kinds.join(", ")));
+    }
     if let Some(it) = difference {
         text.push_str(&format!(
             "differs: record {} of session {}\n  expected {}\n  got      {}\n",
@@ -282,7 +287,11 @@ fn replay_text(replayed: &ReplayReport) -> String {
 }
 
 fn replay_json(replayed: &ReplayReport) -> String {
-    let ReplayReport { sessions, erased, events, effects, states, difference } = replayed;
+    let ReplayReport { sessions, erased, events, effects, states, differing, difference } =
+        replayed;
+    let kinds: Vec<String> =
+        differing.iter().map(|(kind, n)| format!("{}:{n}", quoted(kind))).collect();
+    let differing = kinds.join(",");
     let difference = difference.as_ref().map_or("null".to_owned(), |it| {
         format!(
             "{{\"record\":{},\"session\":{},\"expected\":{},\"got\":{}}}",
@@ -294,7 +303,7 @@ fn replay_json(replayed: &ReplayReport) -> String {
     });
     format!(
         "{{\"sessions\":{sessions},\"skipped-erased\":{erased},\"events\":{events},\
-         \"effects\":{effects},\"states\":{states},\"difference\":{difference}}}\n"
+         \"effects\":{effects},\"states\":{states},\"differing\":{{{differing}}},\"difference\":{difference}}}\n"
     )
 }
 

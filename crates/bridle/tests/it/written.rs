@@ -36,8 +36,12 @@ impl Written {
     pub(crate) fn session(&mut self, name: &str) -> &mut Written {
         let session = NewSessionRow { name: name.into(), owner: "uid:7".into(), at: AT };
         let mut state = SessionState::new(SessionId::parse(name).unwrap());
-        let began =
-            SessionStart { owner: "uid:7".into(), limits: SessionLimits::default(), fork: None };
+        let began = SessionStart {
+            owner: "uid:7".into(),
+            limits: SessionLimits::default(),
+            fork: None,
+            version: bridle_loop::LOOP_VERSION,
+        };
         let payload = Value::plist([
             ("sensor", Value::keyword("user-prompt")),
             ("text", Value::str("help\nme")),
@@ -87,8 +91,12 @@ impl Written {
         let session = NewSessionRow { name: name.into(), owner: "uid:7".into(), at: AT };
         self.commit(RecordAppend { session: Some(session), ..RecordAppend::default() });
         let mut state = SessionState::new(SessionId::parse(name).unwrap());
-        let began =
-            SessionStart { owner: "uid:7".into(), limits: SessionLimits::default(), fork: None };
+        let began = SessionStart {
+            owner: "uid:7".into(),
+            limits: SessionLimits::default(),
+            fork: None,
+            version: bridle_loop::LOOP_VERSION,
+        };
         self.feed(&mut state, Event::Began(began));
         let target = actuator.name.clone();
         self.feed(&mut state, Event::Registered(vec![actuator]));

@@ -4,6 +4,7 @@
 //! - `query`: lists, approvals, policies, the folder of the memory
 //! - `context_query`: questions with `:target :context`; `memory_query`, `buffer_query` and `completion_query`
 //!   answer them
+//! - `answer_trace`: what an answer followed from, for shells that want to see it with each
 //! - `config_query`: settings, told to owners
 //! - `record_query`: the record, read over the protocol; `record_report`: reasons, deeds and costs, explained here
 //! - `effects_query`: projects, commits, actuators, the jail
@@ -17,6 +18,7 @@
 //! - `facts`: what the daemon tells about itself
 
 mod act_label;
+pub(in crate::engine) mod answer_trace;
 pub(in crate::engine) mod buffer_query;
 mod completion_query;
 pub(in crate::engine) mod config_query;

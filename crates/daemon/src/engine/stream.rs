@@ -152,6 +152,7 @@ impl StreamEventKind {
             RecordKind::Began
             | RecordKind::Registered
             | RecordKind::ConsultantsChanged
+            | RecordKind::Upgraded
             | RecordKind::Stop
             | RecordKind::Consulted
             | RecordKind::Drafted

@@ -26,3 +26,4 @@ mod stops;
 mod stream;
 mod tools;
 mod untouched;
+mod upgrades;

@@ -38,7 +38,7 @@ use crate::oacp::connection::{CloseReason, PeerOrigin};
 use crate::oacp::service::OacpService;
 pub(crate) use canned_replies::CannedReplies;
 use engine_link::{EngineLink, WaitingMessage};
-pub(crate) use engine_link::{LargeEvent, WaitReason};
+pub(crate) use engine_link::{LargeEvent, TracedAnswer, WaitReason};
 use payload_check::{LARGE_PAYLOAD_BYTES, PayloadOrigin, judge_small};
 pub(crate) use payload_check::{LargePayload, PayloadVerdict};
 
@@ -121,6 +121,8 @@ struct ClientTerms {
     parts: bool,
     /// Answers that were sent in parts so far; numbers the next one.
     said: u64,
+    /// Which of [`crate::engine::ANSWER_KEYS`] its answers have.
+    keys: [bool; 3],
 }
 
 /// State of a connection's signatures.

@@ -18,7 +18,9 @@ use tokio::task::{JoinError, JoinHandle};
 use crate::access::rate::MessageLimiter;
 use crate::error::DaemonError;
 use crate::oacp::connection::{PeerOrigin, PeerStream};
-use crate::oacp::conversation::{CannedReplies, LargeEvent, LargePayload, PayloadVerdict};
+use crate::oacp::conversation::{
+    CannedReplies, LargeEvent, LargePayload, PayloadVerdict, TracedAnswer,
+};
 use crate::shared::DaemonShared;
 
 /// Random bytes in a nonce: enough that no two connections ever share one.
@@ -113,6 +115,15 @@ impl OacpService {
             let _turn = service.judges.acquire().await;
             tokio::task::spawn_blocking(move || large.write()).await
         })
+    }
+
+    /// Writes an answer with what the record says about it.
+    pub(crate) fn write_traced(
+        self: &Arc<Self>,
+        answer: TracedAnswer,
+    ) -> JoinHandle<Result<String, JoinError>> {
+        let service = Arc::clone(self);
+        self.daemon.tasks.spawn(async move { Ok(answer.write(&service).await) })
     }
 
     /// Tells a peer why it is not served and closes. Never waits: the frame fits the empty

@@ -50,6 +50,24 @@ impl FrameReader<'_> {
         frame.out
     }
 
+    /// Adds keys to the payload that a frame ends with, if that is a list.
+    pub(crate) fn extended<'k>(
+        &self,
+        mut text: String,
+        pairs: impl Iterator<Item = (&'k str, Value)>,
+    ) -> String {
+        if !text.ends_with("))") || text.ends_with("())") {
+            return text;
+        }
+        text.truncate(text.len() - "))".len());
+        for (key, value) in pairs {
+            let _ = write!(text, " :{key} ");
+            bridle_sexp::print(&value, self.dialect, &mut text);
+        }
+        text.push_str("))");
+        text
+    }
+
     /// The frame in the place of one of `bytes` that is over the shell's `:max-frame`: short,
     /// and with the same number.
     pub(crate) fn omitted(

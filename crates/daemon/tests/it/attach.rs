@@ -379,3 +379,36 @@ async fn large_events_keep_their_place_among_small_ones() {
         assert!(!raw.contains('\n'), "{seq}");
     }
 }
+
+#[tokio::test]
+async fn an_answer_says_what_it_followed_from_to_whoever_asked_for_that() {
+    let daemon = daemon().await;
+    let keys = ":session \"work\" :client \"a\" :capabilities (:gate-trace :rule-count :foveal-id)";
+    let mut curious = Shell::attach(&daemon, keys).await;
+    let mut plain = Shell::attach(&daemon, ":session \"work\" :client \"b\"").await;
+    let place = "(:type :EVENT :id 1 :payload (:sensor :focus :file \"/notes/a.org\" :line 3))";
+    curious.say(place).await;
+    let noted = curious.next().await;
+    assert_eq!(at(&noted, "payload gate-trace"), &Value::Nil, "{noted}");
+    assert_eq!(number(&noted, "payload rule-count"), 0, "{noted}");
+    curious.say(&prompt(2, "status")).await;
+    let answer = curious.next().await;
+    assert!(at(&answer, "type").is_keyword("RESPONSE"), "{answer}");
+    assert!(text(&answer, "payload text").contains("bridle"), "{answer}");
+    assert_eq!(text(&answer, "payload foveal-id"), "/notes/a.org", "{answer}");
+    let gates = at(&answer, "payload gate-trace").elements().expect("gates").to_vec();
+    assert_eq!(number(&answer, "payload rule-count"), gates.len() as u64, "{answer}");
+    let last = gates.last().expect("a gate");
+    assert!(
+        at(last, "gate").is_keyword("policy") && at(last, "result").is_keyword("allow"),
+        "{last}"
+    );
+    // Whoever did not ask for it has the answer alone, as the record has it.
+    loop {
+        let heard = plain.next().await;
+        assert!(at(&heard, "payload gate-trace").is_nil(), "{heard}");
+        if at(&heard, "meta seq") == at(&answer, "meta seq") {
+            break;
+        }
+    }
+}

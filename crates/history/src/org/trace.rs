@@ -117,6 +117,7 @@ impl SessionTrace {
             RecordKind::Began
             | RecordKind::Registered
             | RecordKind::ConsultantsChanged
+            | RecordKind::Upgraded
             | RecordKind::Stop
             | RecordKind::PolicyInstalled
             | RecordKind::Counted

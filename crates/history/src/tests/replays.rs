@@ -1,5 +1,11 @@
 //! Replay gives the record again, and says where it does not.
 
+use std::collections::VecDeque;
+
+use bridle_loop::{
+    Effect, Event, ReflexAdvice, SessionId, SessionLimits, SessionStart, SessionState, Signal,
+    SignalKind, SignalSender, UnixMillis, step,
+};
 use bridle_record::{ForgetRequest, NewRecord, RecordAppend, RecordNumber};
 
 use super::super::RecordHistory;
@@ -210,4 +216,140 @@ fn the_record_may_grow_meanwhile() {
     driven.prompt(&mut fixture, "status");
     let done = history.replay(&all(), &mut |_, _| {}).unwrap();
     assert_eq!((done.sessions, done.events, done.difference), (1, 5, None));
+}
+
+/// A session whose first event says nothing of a version, as older ones wrote it, and a prompt in it; each record is
+/// changed by `spoil` before it is written.
+fn older(fixture: &mut Fixture, spoil: fn(&str, String) -> String) -> SessionState {
+    fixture.begin("a");
+    let mut state = SessionState::new(SessionId::parse("a").unwrap());
+    let limits = SessionLimits { side_turns: 0, ..SessionLimits::default() };
+    let began = SessionStart { owner: "uid:7".into(), limits, version: 0, fork: None };
+    let mut events = VecDeque::from([Event::Began(began), prompt("help")]);
+    while let Some(event) = events.pop_front() {
+        let seq = state.seq_of(&event).map(|seq| seq.0);
+        let body = spoil(event.kind().word(), event.to_text());
+        fixture.write("a", &[(event.kind().word(), seq, &body)]);
+        for effect in step(&mut state, UnixMillis(START), event) {
+            let seq = effect.seq().map(|seq| seq.0);
+            let body = spoil(effect.kind().word(), effect.to_text());
+            fixture.write("a", &[(effect.kind().word(), seq, &body)]);
+            if let Effect::Consult { id, .. } = effect {
+                let advice = ReflexAdvice {
+                    proposals: vec![bridle_loop::Proposal::message("helped")],
+                    ..ReflexAdvice::default()
+                };
+                events.push_back(Event::Consulted { effect: id, advice });
+            }
+        }
+    }
+    state
+}
+
+/// Goes on with a session by the version of today.
+fn go_on(fixture: &mut Fixture, state: &mut SessionState, is_folded: bool) {
+    let limits = SessionLimits::default();
+    let event = state.upgrade(UnixMillis(START), &limits, is_folded).expect("an older session");
+    fixture.write("a", &[("upgraded", None, &event.to_text())]);
+    step(state, UnixMillis(START), event);
+    let event = Event::Signal(
+        Signal {
+            kind: SignalKind::Log,
+            from: SignalSender::new("uid:7"),
+            id: None,
+            target: None,
+            payload: bridle_sexp::Value::plist([("text", bridle_sexp::Value::str("noted"))]),
+            dropped: vec![],
+            patient: true,
+        }
+        .into(),
+    );
+    let seq = state.seq_of(&event).map(|seq| seq.0);
+    let body = event.to_text();
+    let effects = step(state, UnixMillis(START), event);
+    let said = effects.iter().map(|effect| (effect.kind().word(), effect.seq(), effect.to_text()));
+    let said: Vec<_> = said.collect();
+    fixture.write("a", &[("signal", seq, &body)]);
+    for (kind, seq, body) in &said {
+        fixture.write("a", &[(*kind, seq.map(|seq| seq.0), body)]);
+    }
+}
+
+#[test]
+fn what_an_older_version_wrote_in_other_words_is_counted_by_kind() {
+    let mut fixture = Fixture::new();
+    let mut state = older(&mut fixture, |kind, body| match kind {
+        "consult" => body.replace(":history 0", ":past 0"),
+        "finish" => format!("{} :digest \"00\")", body.trim_end_matches(')')),
+        "decided" => body.replace(":reason", ":because"),
+        _ => body,
+    });
+    go_on(&mut fixture, &mut state, true);
+    let done = replay(&fixture, &all());
+    assert_eq!(done.difference, None);
+    let differing: Vec<(&str, u64)> = done.differing.into_iter().collect();
+    assert_eq!(differing, [("consult", 1), ("decided", 1), ("state", 1)]);
+    assert_eq!((done.sessions, done.states), (1, 1), "from the upgrade on it is exact");
+}
+
+#[test]
+fn another_order_answer_or_verdict_of_an_older_version_is_a_difference() {
+    for (kind, from, to) in [
+        ("say", "helped", "harmed"),
+        ("decided", ":verdict :allow", ":verdict :deny :code :refused"),
+        ("decided", ":action :message", ":action :eval"),
+    ] {
+        let mut fixture = Fixture::new();
+        older(
+            &mut fixture,
+            match kind {
+                "say" => |kind, body| match kind {
+                    "say" => body.replace("helped", "harmed"),
+                    _ => body,
+                },
+                _ if from.starts_with(":verdict") => |kind, body| match kind {
+                    "decided" => body.replace(":verdict :allow", ":verdict :deny :code :refused"),
+                    _ => body,
+                },
+                _ => |kind, body| match kind {
+                    "decided" => body.replace(":action :message", ":action :eval"),
+                    _ => body,
+                },
+            },
+        );
+        let found = difference(&fixture);
+        assert!(found.expected.contains(to), "{kind}: {} has no {to}", found.expected);
+    }
+}
+
+#[test]
+fn an_answer_that_an_older_version_did_not_give_is_a_difference() {
+    let mut fixture = Fixture::new();
+    older(&mut fixture, |_, body| body);
+    fixture.write("a", &[("say", Some(3), "(:payload (:status :success :text \"forged\"))")]);
+    assert_eq!(difference(&fixture).got, "nothing");
+}
+
+#[test]
+fn an_upgrade_that_carries_its_state_is_exact_whatever_went_before() {
+    let mut fixture = Fixture::new();
+    let mut state = older(&mut fixture, |_, body| body);
+    go_on(&mut fixture, &mut state, false);
+    assert_eq!(replay(&fixture, &all()).difference, None);
+    let request = ForgetRequest { at: START, principal: "uid:7".into() };
+    let signal = 2;
+    fixture.store.forget_record(RecordNumber(signal), None, &request).unwrap();
+    let done = replay(&fixture, &all());
+    assert_eq!((done.difference, done.sessions, done.erased, done.states), (None, 1, 0, 1));
+}
+
+#[test]
+fn an_upgrade_to_another_state_is_a_difference() {
+    let mut fixture = Fixture::new();
+    let mut state = older(&mut fixture, |_, body| body);
+    // What the daemon went on from is not what the events give.
+    step(&mut state, UnixMillis(START + 1), Event::Tick(bridle_loop::TimerTick::Heartbeat));
+    let event = state.upgrade(UnixMillis(START + 1), &SessionLimits::default(), true).unwrap();
+    fixture.write("a", &[("upgraded", None, &event.to_text())]);
+    assert!(difference(&fixture).expected.starts_with("state `"));
 }

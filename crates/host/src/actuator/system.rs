@@ -8,10 +8,12 @@ use crate::io::{ActIo, HostFuture};
 
 /// Administration, and the plans of a session.
 const ACTIONS: &[&str] = &[
+    "compact",
     "forget",
     "fork",
     "go-on",
     "pause-schedule",
+    "release",
     "resume-schedule",
     "schedule",
     "set-limits",

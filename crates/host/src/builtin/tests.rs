@@ -74,6 +74,7 @@ fn context(payload: &str) -> SignalContext {
         signal: Arc::new(signal),
         focus: None,
         history: SharedHistory::default(),
+        summaries: Arc::new([]),
         decisions: SharedHistory::default(),
         actuators: Arc::new([]),
         is_closing: false,

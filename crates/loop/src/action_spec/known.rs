@@ -139,6 +139,19 @@ const ACTIONS: &[KnownAction] = &[
         &[KnownArgument("name", Text, true, "Name of the schedule")],
     ),
     KnownAction(
+        "compact",
+        "Put a summary in the place of older exchanges of this session; the record keeps them.",
+        &[
+            KnownArgument("text", Text, true, "Summary"),
+            KnownArgument("keep", Integer, false, "Latest exchanges that stay; 4 if absent"),
+        ],
+    ),
+    KnownAction(
+        "release",
+        "Ask the user to let models elsewhere see a secret exchange.",
+        &[KnownArgument("exchange", Integer, true, "Number of the exchange, the oldest is 1")],
+    ),
+    KnownAction(
         "forget",
         "Destroy what a session or a record holds.",
         &[

@@ -130,6 +130,7 @@ impl SignalContext {
         let fields = fields.put_number("turn", self.turn.0);
         put_seq(fields, "seq", self.seq)
             .put_number("history", self.history.len())
+            .put_number_unless_zero("summaries", self.summaries.len())
             .put_number("decisions", self.decisions.len())
             .put_flag("focus", self.focus.is_some())
             .put_flag("closing", self.is_closing)

@@ -22,13 +22,14 @@ use crate::limits::SessionLimits;
 use crate::plist_codec::{
     FieldSink, PlistBuilder, PlistText, UnreadableValue, effect_id, element_name, element_text,
     flag, list, name, number, optional_name, optional_text, printed, required, session, spans,
-    text, turn_id,
+    text, turn_id, version,
 };
 use crate::policy::InstalledPolicies;
 use crate::privacy::Privacy;
 use crate::provenance::Provenance;
 use crate::record_kind::RecordKind;
 use crate::thought::{DraftStop, ModelRef, OpaqueText, TokenUsage};
+use crate::upgrade::SessionUpgrade;
 use crate::value_size::weight;
 
 /// Room for what is around a payload, in bytes: about as much as usual.
@@ -51,6 +52,7 @@ impl Event {
             Event::Tick(_) => RecordKind::Tick,
             Event::Cancelled { .. } => RecordKind::Cancelled,
             Event::Withdrawn { .. } => RecordKind::Withdrawn,
+            Event::Upgraded(_) => RecordKind::Upgraded,
         }
     }
 
@@ -94,6 +96,7 @@ impl Event {
             Event::Withdrawn { seq, how } => {
                 plist.put_number("signal", seq.0).put("how", Value::keyword(how.word())).done()
             }
+            Event::Upgraded(upgrade) => upgrade.to_value(),
         }
     }
 
@@ -177,6 +180,7 @@ impl Event {
                 seq: Seq(number(value, "signal")?),
                 how: WithdrawalReason::from_value(value)?,
             },
+            RecordKind::Upgraded => Event::Upgraded(Box::new(SessionUpgrade::from_value(value)?)),
             RecordKind::Consult
             | RecordKind::Think
             | RecordKind::Decided
@@ -237,6 +241,7 @@ impl SessionStart {
         PlistBuilder::new()
             .put("owner", &*self.owner)
             .put("limits", self.limits.to_value())
+            .put_number_unless_zero("version", self.version)
             .put_some("fork", fork)
             .done()
     }
@@ -252,6 +257,7 @@ impl SessionStart {
         Ok(Self {
             owner: text(value, "owner")?,
             limits: SessionLimits::from_value(required(value, "limits")?)?,
+            version: version(value)?,
             fork: fork.transpose()?,
         })
     }

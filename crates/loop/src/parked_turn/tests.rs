@@ -18,8 +18,12 @@ use crate::step::step;
 /// A session in which an editor can be reached.
 fn session() -> SessionState {
     let mut state = SessionState::new(SessionId::parse("main").expect("a name"));
-    let began =
-        SessionStart { owner: "uid:1000".into(), limits: SessionLimits::default(), fork: None };
+    let began = SessionStart {
+        owner: "uid:1000".into(),
+        limits: SessionLimits::default(),
+        fork: None,
+        version: crate::LOOP_VERSION,
+    };
     step(&mut state, UnixMillis(1), Event::Began(began));
     let emacs = ActuatorRef {
         name: KeywordName::new("emacs"),

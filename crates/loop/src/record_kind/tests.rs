@@ -79,6 +79,7 @@ fn read(kind: RecordKind, body: &Value) -> String {
         // Read by nobody but as the value that they are.
         RecordKind::Registered
         | RecordKind::ConsultantsChanged
+        | RecordKind::Upgraded
         | RecordKind::Stop
         | RecordKind::Counted
         | RecordKind::Tick
@@ -112,7 +113,7 @@ fn events_are_the_kinds_that_the_codec_of_events_knows() {
         assert_eq!(is_refused, !kind.is_event(), "{kind}");
     }
     let (events, effects) = (RecordClass::Event, RecordClass::Effect);
-    assert_eq!(RecordKind::of_class(events).count(), 13);
+    assert_eq!(RecordKind::of_class(events).count(), 14);
     assert_eq!(RecordKind::of_class(effects).count(), 9);
 }
 

@@ -106,7 +106,12 @@ fn what_was_written_once_is_written_anew_when_it_changes() {
         }]
     };
     let events = [
-        Event::Began(SessionStart { owner: "uid:1".into(), limits, fork: None }),
+        Event::Began(SessionStart {
+            owner: "uid:1".into(),
+            limits,
+            fork: None,
+            version: crate::LOOP_VERSION,
+        }),
         Event::Registered(actuators("emacs")),
         Event::Registered(actuators("vi")),
         Event::PolicyInstalled(InstalledPolicies::new(GuardPolicies::built_in(), Vec::new())),

@@ -31,6 +31,7 @@ use crate::plist_codec::{
 use crate::policy::InstalledPolicies;
 use crate::privacy::Privacy;
 use crate::schedule::PlannedSchedule;
+use crate::summary::ConversationSummary;
 use crate::thought::{CallSlot, ThoughtRound};
 use crate::turn_budget::TurnBudget;
 
@@ -65,6 +66,9 @@ impl SessionState {
         bytes.extend_from_slice(self.reach.hash(|| self.reach(PlistText::new()).done()));
         bytes.extend_from_slice(self.judged.hash(|| self.judged(PlistText::new()).done()));
         push_text(&mut bytes, &focus);
+        if !self.summaries.is_empty() {
+            bytes.extend_from_slice(self.summed.hash(|| self.summed(PlistText::new()).done()));
+        }
         push_past(&mut bytes, &self.history);
         push_past(&mut bytes, &self.decisions);
         push_text(&mut bytes, &rest);
@@ -83,7 +87,8 @@ impl SessionState {
         let fields = fields
             .put_str("session", self.session.as_str())
             .put_text("owner", self.owner.as_deref())
-            .put_fields("limits", |inside| self.limits.put(inside));
+            .put_fields("limits", |inside| self.limits.put(inside))
+            .put_number_unless_zero("version", self.version);
         match &self.origin {
             Some((session, record)) => fields.put_fields("origin", |inside| {
                 inside.put_str("session", session.as_str()).put_number("record", *record)
@@ -115,9 +120,14 @@ impl SessionState {
         }
     }
 
+    /// Writes the summaries.
+    fn summed<F: FieldSink>(&self, fields: F) -> F {
+        fields.put_each("summaries", &*self.summaries, |inside, summary| summary.put(inside))
+    }
+
     /// Writes what was said and decided.
     fn past<F: FieldSink>(&self, fields: F) -> F {
-        fields
+        self.summed(fields)
             .put_each("history", self.history.iter(), |inside, exchange| exchange.put(inside))
             .put_each("decisions", self.decisions.iter(), |inside, ruling| ruling.put(inside))
     }
@@ -166,6 +176,7 @@ impl SessionState {
             session: session(value, "session")?,
             owner: optional_text(value, "owner")?,
             limits: SessionLimits::from_value(required(value, "limits")?)?,
+            version: plist_codec::version(value)?,
             origin: origin.transpose()?,
             now: time(value, "now")?,
             seq: number(value, "seq")?,
@@ -175,6 +186,7 @@ impl SessionState {
             consultants: list(value, "consultants", ConsultantRef::from_value)?.into(),
             focus: value.get("focus").cloned().map(Arc::new),
             history: list(value, "history", PastExchange::from_value)?.into_iter().collect(),
+            summaries: list(value, "summaries", ConversationSummary::from_value)?.into(),
             decisions: list(value, "decisions", RememberedRuling::from_value)?
                 .into_iter()
                 .collect(),
@@ -198,6 +210,7 @@ impl SessionState {
             front: LazyText::default(),
             reach: LazyText::default(),
             judged: LazyText::default(),
+            summed: LazyText::default(),
         })
     }
 }

@@ -181,7 +181,16 @@ fn live(life: &[Moment]) -> Result<usize, TestCaseError> {
     let limits =
         SessionLimits { approval_ms: EXPIRES_MS, questions: 3, ..SessionLimits::default() };
     let mut now = UnixMillis(0);
-    step(&mut state, now, Event::Began(SessionStart { owner: "uid:1".into(), limits, fork: None }));
+    step(
+        &mut state,
+        now,
+        Event::Began(SessionStart {
+            owner: "uid:1".into(),
+            limits,
+            fork: None,
+            version: bridle_loop::LOOP_VERSION,
+        }),
+    );
     let emacs = ActuatorRef {
         name: KeywordName::new("emacs"),
         place: ActuatorLocation::Shell,

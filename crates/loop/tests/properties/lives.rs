@@ -8,10 +8,10 @@ use std::sync::{Arc, LazyLock};
 use bridle_loop::{
     ActionHash, ActuatorLocation, ActuatorRef, ApprovalAnswer, ApprovalChoice as LoopAnswer,
     CallId, ConsultFinding, ConsultObjection, ConsultStage, ConsultantRef, Draft, DraftStop,
-    Effect, EffectId, Event, GuardPolicies, InstalledPolicies, KeywordName, ModelRef, OpaqueText,
-    Outcome, PrincipalUsage, Privacy, Proposal, Provenance, ReflexAdvice, Seq, SessionLimits,
-    SessionStart, SessionState, Signal, SignalKind, SignalSender, TextDigest, TextSource,
-    ThinkerFault, TimerTick, TokenUsage, TracedKind, TracedValue, TurnId, UnixMillis,
+    Effect, EffectId, Event, GuardPolicies, InstalledPolicies, KeywordName, LOOP_VERSION, ModelRef,
+    OpaqueText, Outcome, PrincipalUsage, Privacy, Proposal, Provenance, ReflexAdvice, Seq,
+    SessionLimits, SessionStart, SessionState, Signal, SignalKind, SignalSender, TextDigest,
+    TextSource, ThinkerFault, TimerTick, TokenUsage, TracedKind, TracedValue, TurnId, UnixMillis,
     WithdrawalReason,
 };
 use bridle_sexp::Value;
@@ -35,7 +35,10 @@ pub(crate) struct Moment {
 
 #[derive(Clone, Debug)]
 enum What {
-    Began(SessionLimits),
+    /// The version of the loop that it begins with.
+    Began(SessionLimits, u32),
+    /// A later version, with the State that it goes on from or without.
+    Upgraded(bool),
     Signal {
         kind: SignalKind,
         who: usize,
@@ -97,7 +100,8 @@ struct Answer {
 }
 
 pub(crate) fn life() -> impl Strategy<Value = Vec<Moment>> {
-    let first = limits().prop_map(|limits| Moment { at: 0, what: What::Began(limits) });
+    let first = (limits(), 0..=LOOP_VERSION)
+        .prop_map(|(limits, version)| Moment { at: 0, what: What::Began(limits, version) });
     (first, vec(moment(), 0..60)).prop_map(|(first, rest)| {
         let mut life = vec![first];
         life.extend(rest);
@@ -118,9 +122,13 @@ impl Moment {
         approved: Approved,
     ) -> Vec<(UnixMillis, Event)> {
         let event = match &self.what {
-            What::Began(limits) => Some(Event::Began(SessionStart {
+            What::Upgraded(is_folded) => {
+                state.upgrade(UnixMillis(self.at), state.limits(), *is_folded)
+            }
+            What::Began(limits, version) => Some(Event::Began(SessionStart {
                 owner: "uid:1".into(),
                 limits: limits.clone(),
+                version: *version,
                 fork: None,
             })),
             What::Signal { kind, who, target, payload, patient } => {
@@ -365,7 +373,8 @@ fn moment() -> impl Strategy<Value = Moment> {
         1 => Just(What::Tick(TimerTick::Heartbeat)),
         1 => (0..9u64).prop_map(What::Cancelled),
         2 => (0..20u64, withdrawal).prop_map(|(seq, how)| What::Withdrawn(seq, how)),
-        1 => limits().prop_map(What::Began),
+        1 => limits().prop_map(|limits| What::Began(limits, LOOP_VERSION)),
+        1 => any::<bool>().prop_map(What::Upgraded),
     ];
     (prop_oneof![99 => 0..5_000i64, 1 => any::<i64>()], what)
         .prop_map(|(at, what)| Moment { at, what })
@@ -430,6 +439,9 @@ fn finding() -> impl Strategy<Value = ConsultFinding> {
         Just(ConsultObjection::Veto),
         Just(ConsultObjection::Ask),
         name().prop_map(ConsultObjection::Withhold),
+        (0..60_i64).prop_map(|times| {
+            ConsultObjection::Narrow(Box::new(Value::plist([("times", Value::int(times))])))
+        }),
     ];
     (name(), proptest::option::of(0..3usize), objection).prop_map(|(by, proposal, objection)| {
         ConsultFinding { by, proposal, objection, reason: "no".into() }
@@ -540,6 +552,13 @@ pub(crate) fn payload() -> impl Strategy<Value = Value> {
         r#"(:action :resume-schedule :name "z")"#,
         r#"(:action :pause-schedule :name "c")"#,
         r#"(:action :resume-schedule :name "c")"#,
+        r#"(:action :set-limits :rounds 2 :acts 1)"#,
+        r#"(:action :set-limits :vetoes 2 :tokens 9)"#,
+        r#"(:action :go-on :turn 1 :reached "1 acts")"#,
+        r#"(:action :compact :text "in short" :keep 1)"#,
+        r#"(:action :compact :text "all")"#,
+        r#"(:action :release :exchange 1 :asked "help" :said "so far")"#,
+        r#"(:sensor :user-prompt :text "pin" :privacy :secret)"#,
         r#"(:action :reboot)"#,
         r#"(:action "message" :text "x")"#,
         "nil",

@@ -270,6 +270,7 @@ proptest! {
         let length = |key: &str| value.get(key).and_then(Value::elements).map_or(0, <[_]>::len);
         prop_assert!(length("history") <= limits.history);
         prop_assert!(length("decisions") <= limits.decisions);
+        prop_assert!(length("summaries") <= 3);
         prop_assert!(length("queue") <= limits.queue);
         prop_assert!(length("schedules") <= limits.schedules);
         prop_assert!(length("acts") <= limits.outstanding + limits.questions);

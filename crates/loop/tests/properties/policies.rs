@@ -158,6 +158,7 @@ pub(crate) fn judged_with(
     feed(Event::Began(SessionStart {
         owner: "uid:1".into(),
         limits: SessionLimits::default(),
+        version: bridle_loop::LOOP_VERSION,
         fork: None,
     }));
     let names = ["write", "exec", "net", "spend", "reboot"].map(KeywordName::new);

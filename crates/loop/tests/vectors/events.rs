@@ -105,7 +105,12 @@ impl Stage {
 
     fn begin(&mut self, limits: SessionLimits, fork: Option<ForkPoint>) {
         self.has_begun = true;
-        let began = SessionStart { owner: "uid:1000".into(), limits, fork };
+        let began = SessionStart {
+            owner: "uid:1000".into(),
+            limits,
+            version: bridle_loop::LOOP_VERSION,
+            fork,
+        };
         let effects = step(&mut self.state, self.now, Event::Began(began));
         assert_eq!(effects, [], "nothing follows from a beginning");
     }

@@ -5,9 +5,9 @@
 use std::sync::Arc;
 
 use bridle_loop::{
-    CallEnd, CallId, Deed, EffectId, KeywordName, Outcome, PastExchange, Privacy,
-    ProposalRejection, RefusalCode, RoundCall, SessionId, SharedHistory, Signal, SignalContext,
-    SignalKind, SignalSender, ThinkerPrompt, ThoughtRound, TurnId, UnixMillis,
+    CallEnd, CallId, ConversationSummary, Deed, EffectId, KeywordName, Outcome, PastExchange,
+    Privacy, ProposalRejection, RefusalCode, RoundCall, SessionId, SharedHistory, Signal,
+    SignalContext, SignalKind, SignalSender, ThinkerPrompt, ThoughtRound, TurnId, UnixMillis,
 };
 use bridle_models::{
     CodecName, MessagePart, MessageRole, ModelMessage, encode_request, read_providers,
@@ -57,6 +57,7 @@ fn prompt(text: &str) -> ThinkerPrompt {
         signal: Arc::new(signal),
         focus: None,
         history: SharedHistory::default(),
+        summaries: Arc::new([]),
         decisions: SharedHistory::default(),
         actuators: Arc::new([]),
         is_closing: false,
@@ -269,4 +270,24 @@ fn rounds_are_calls_and_their_results_and_refusals_have_their_reason() {
     assert!(built.request.tools.is_empty());
     assert!(built.request.messages[1].text().contains("(:tool :file_read :path \"/a\")"));
     assert!(built.request.system.iter().any(|part| part.text.contains("(:tool :file_read")));
+}
+
+#[test]
+fn a_summary_of_secrets_is_a_line_in_the_prompt_of_a_model_elsewhere() {
+    let summary =
+        |privacy, text: &str| ConversationSummary { privacy, exchanges: 2, text: text.into() };
+    let mut prompt = prompt("go on");
+    prompt.context.summaries = Arc::new([
+        summary(Privacy::Private, "- open words"),
+        summary(Privacy::Secret, "- canary words"),
+    ]);
+    for (privacy, label) in [("remote", Privacy::Private), ("local", Privacy::Secret)] {
+        let seat = seat(CodecName::OpenAiChat, privacy, "");
+        let built = build(&prompt, &gathered("go on"), &seat);
+        let body = body(&built, &seat);
+        assert!(body.contains("open words"), "{privacy}: {body}");
+        assert_eq!(body.contains("canary"), privacy == "local", "{privacy}: {body}");
+        assert_eq!(body.contains(PRIVATE_LINE), privacy == "remote", "{privacy}: {body}");
+        assert_eq!(built.privacy, label, "{privacy}");
+    }
 }

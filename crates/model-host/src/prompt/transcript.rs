@@ -42,6 +42,7 @@ pub(super) struct ResultRoom {
 impl Transcript {
     /// Adds the exchanges before this turn, from one of them on.
     pub(super) fn add_history(&mut self, plan: &PromptPlan<'_>, first: usize) {
+        self.add_summaries(plan);
         for (place, past) in plan.prompt.context.history.iter().enumerate() {
             let name = (place + 1).to_string();
             let bytes = past.asked.len() + past.said.len();
@@ -62,6 +63,31 @@ impl Transcript {
                 self.messages.push(ModelMessage::user(PRIVATE_LINE));
                 self.messages.push(ModelMessage::assistant(PRIVATE_LINE));
             }
+        }
+    }
+
+    /// Adds what is kept of the exchanges before those, as far as the model may see it.
+    fn add_summaries(&mut self, plan: &PromptPlan<'_>) {
+        let mut told = String::new();
+        for summary in plan.prompt.context.summaries.iter() {
+            let name = summary.privacy.word();
+            if plan.may_see(summary.privacy) {
+                let part = PromptPart::of(plan.codec(), "summary", &summary.text, summary.privacy);
+                self.parts.push(part.named(name));
+                self.book.add_text(&summary.text);
+                told.push_str(&summary.text);
+            } else {
+                let bytes = summary.text.len();
+                let part = PromptPart::left("summary", bytes, summary.privacy, PRIVATE_REASON);
+                self.parts.push(part.named(name));
+                told.push_str(PRIVATE_LINE);
+            }
+            told.push('\n');
+        }
+        if !told.is_empty() {
+            let text = format!("Before that, in short (asked => answered):\n{told}");
+            self.messages.push(ModelMessage::user(text));
+            self.messages.push(ModelMessage::assistant("Noted."));
         }
     }
 

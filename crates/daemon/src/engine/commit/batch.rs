@@ -13,9 +13,9 @@ use bridle_host::{CrashOutcome, Host, HostCatalog, ProposalPlace};
 use bridle_jail::{SecretRedactor, SecretStore};
 use bridle_loop::{
     ActuatorLocation, AnsweredBody, Decision, Effect, EffectId, Event, FinishBody, Order, Outcome,
-    PrincipalTallies, ProposalAuthor, RecordKind, ReflexAdvice, SayBody, Seq, SessionStart,
-    SessionState, SessionWorkload, SharedText, ShownBody, SignalContext, SignalKind, StartedBody,
-    TextDigest, ThinkerFault, TimerTick, UnixMillis, Utterance, Verdict, step,
+    PrincipalTallies, ProposalAuthor, RecordKind, ReflexAdvice, SayBody, Seq, SessionLimits,
+    SessionStart, SessionState, SessionWorkload, SharedText, ShownBody, SignalContext, SignalKind,
+    StartedBody, TextDigest, ThinkerFault, TimerTick, UnixMillis, Utterance, Verdict, step,
 };
 use bridle_record::{
     MessageReceipt, NewRecord, NewSessionRow, RecordAppend, RecordCause, RecordNumber, SharedPart,
@@ -187,6 +187,15 @@ impl<'a> AppendBatch<'a> {
         self.append.session = Some(NewSessionRow { name, owner: owner.clone(), at: self.at });
         self.core.born = true;
         self.event(Event::Began(began), RecordCause::None, &owner);
+    }
+
+    /// Brings a session of an older version of the loop up to date, before anything is added to it. What follows from
+    /// that is recorded as well: a signal that waited may find room now.
+    pub(in crate::engine) fn upgrade(&mut self, limits: &SessionLimits) {
+        let (at, is_folded) = (UnixMillis(self.at), self.core.is_folded);
+        if let Some(event) = self.core.state.upgrade(at, limits, is_folded) {
+            self.event(event, RecordCause::None, ENGINE);
+        }
     }
 
     /// Adds what one piece of work leads to.

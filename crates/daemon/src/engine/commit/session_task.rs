@@ -7,7 +7,7 @@
 
 use crate::engine::commit::batch::BatchContext;
 use bridle_history::session_fold;
-use bridle_loop::{RecordKind, SessionStart, TextDigest};
+use bridle_loop::{LOOP_VERSION, RecordKind, SessionStart, TextDigest};
 use bridle_record::{
     ForgetRequest, ForgetResult, RecordAppend, RecordNumber, RecordStore, StateCheckpoint, fault,
 };
@@ -32,7 +32,7 @@ use crate::engine::hub::Hub;
 use crate::engine::sessions::inbox_item::{AnswerRoute, InboxItem};
 use crate::engine::sessions::live_session::LiveSessionSlot;
 use crate::engine::sessions::load;
-use crate::engine::sessions::loaded_session::{LoadedSession, began};
+use crate::engine::sessions::loaded_session::{LoadedSession, began, session_limits};
 use crate::engine::sessions::shell_feed::ShellFeed;
 use crate::engine::stream::{AttachmentId, ShellOffer};
 use crate::engine::workers::admin;
@@ -146,6 +146,9 @@ impl PendingBatch {
         let mut batch = AppendBatch::new(core, BatchContext::of(&hub.home));
         if self.works.iter().any(InboxItem::begins) {
             batch.begin(|| began(&session.owner, &hub.limits));
+        }
+        if batch.core.state.version() < LOOP_VERSION {
+            batch.upgrade(&session_limits(&hub.limits));
         }
         if let Some(busy) = &self.take_up {
             batch.take_up(busy);

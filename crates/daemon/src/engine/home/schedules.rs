@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use bridle_loop::{KeywordName, Proposal, ScheduleFact, SessionId, SessionState};
+use bridle_loop::{KeywordName, Privacy, Proposal, ScheduleFact, SessionId, SessionState};
 use bridle_sexp::Value;
 
 use crate::engine::home::time_zones::TimeZones;
@@ -85,6 +85,11 @@ impl ScheduleList {
         payload: &mut Value,
     ) {
         let is_ours = target.is_none_or(|target| target.as_str() == "system");
+        let says = |name| payload.get("action").is_some_and(|it| it.is_keyword(name));
+        if is_ours && says("release") {
+            *payload = with(payload, exchange_of(state, payload));
+            return;
+        }
         let plans =
             |payload: &Value| payload.get("action").is_some_and(|it| it.is_keyword("schedule"));
         if !is_ours || !plans(payload) {
@@ -125,6 +130,20 @@ impl ScheduleList {
     fn lock(&self) -> MutexGuard<'_, BTreeMap<SessionId, SessionSchedules>> {
         self.plans.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Returns the words of the secret exchange that a payload names by its number, whatever else it says they are: the
+/// question to the owner shows what would be released. Nil where there is no such exchange.
+fn exchange_of(state: &SessionState, payload: &Value) -> Vec<(&'static str, Value)> {
+    let number = payload.get("exchange").and_then(Value::as_i64);
+    let place = number.and_then(|number| usize::try_from(number).ok()?.checked_sub(1));
+    let found = place.and_then(|place| state.history().nth(place));
+    let found = found.filter(|exchange| exchange.privacy == Privacy::Secret);
+    let words = |text: Option<&str>| text.map_or(Value::Nil, Value::str);
+    vec![
+        ("asked", words(found.map(|exchange| &*exchange.asked))),
+        ("said", words(found.map(|exchange| &*exchange.said))),
+    ]
 }
 
 /// Returns the ends of a schedule that is planned at this time, where its payload has none or later ones. One that fires

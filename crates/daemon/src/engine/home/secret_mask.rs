@@ -47,7 +47,9 @@ pub(in crate::engine) fn mask_event(event: &mut Event, secrets: &SecretRedactor)
         | Event::PolicyInstalled(_)
         | Event::Counted(_)
         | Event::Tick(_)
-        | Event::Withdrawn { .. } => {}
+        | Event::Withdrawn { .. }
+        // A State has what was masked before.
+        | Event::Upgraded(_) => {}
     }
 }
 

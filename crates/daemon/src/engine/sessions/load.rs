@@ -5,8 +5,10 @@
 
 use bridle_history::policy_sets::PolicySetCache;
 use bridle_history::record_source::kind_of;
-use bridle_history::session_fold::{HistoryFold, fold, parse};
-use bridle_loop::{ActuatorLocation, Effect, KeywordName, RecordKind, Seq, SessionId};
+use bridle_history::session_fold::{HistoryFold, fold, is_fold_of, parse};
+use bridle_loop::{
+    ActuatorLocation, Effect, KeywordName, LOOP_VERSION, RecordKind, Seq, SessionId,
+};
 use bridle_record::{LoadedSessionRows, ReceiptRow, Record, RecordReader, StoreError};
 use bridle_sexp::Value;
 use std::collections::BTreeMap;
@@ -118,7 +120,10 @@ fn read(
     let loaded = reader.load(id.as_str(), now)?;
     let unsaved = loaded.tail.len();
     let state = fold(HistoryFold { reader, sets }, id.clone(), &loaded)?;
+    let is_folded =
+        state.version() >= LOOP_VERSION || is_fold_of(HistoryFold { reader, sets }, &state)?;
     let mut core = LoadedSession::read(state, receipts(&loaded), unsaved);
+    core.is_folded = is_folded;
     for row in &loaded.open {
         core.open.insert(row.effect, None);
         if row.started {

@@ -6,7 +6,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use bridle_loop::{Effect, EffectId, SessionId, SessionLimits, SessionStart, SessionState};
+use bridle_loop::{
+    Effect, EffectId, LOOP_VERSION, SessionId, SessionLimits, SessionStart, SessionState,
+};
 use bridle_record::{NewOpenEffect, RecordAppend, RecordHash, StateCheckpoint, WakeTime};
 use bridle_sexp::Value;
 
@@ -48,6 +50,8 @@ pub(in crate::engine) struct LoadedSession {
     save_at: usize,
     /// Activity of the turn, if there is one.
     doing: EngineActivity,
+    /// Whether the events of the record give its State today; of meaning for a session of an older version.
+    pub(in crate::engine) is_folded: bool,
     /// Principal that spoke last, and pays for what follows; the session's owner if that is not known.
     payer: Option<Box<str>>,
 }
@@ -83,6 +87,7 @@ impl LoadedSession {
             wake: None,
             unsaved: 0,
             doing: EngineActivity::Acting,
+            is_folded: true,
             payer: None,
         }
     }
@@ -189,9 +194,15 @@ fn first_checkpoint(session: &SessionId) -> usize {
 
 /// Returns the first event of a session of this owner, with the limits of the settings.
 pub(in crate::engine) fn began(owner: &str, settings: &EngineLimits) -> SessionStart {
+    let limits = session_limits(settings);
+    SessionStart { owner: owner.into(), limits, version: LOOP_VERSION, fork: None }
+}
+
+/// Limits of sessions, as the settings say.
+pub(in crate::engine) fn session_limits(settings: &EngineLimits) -> SessionLimits {
     let milliseconds = |time: Duration| i64::try_from(time.as_millis()).unwrap_or(i64::MAX);
     let turns = &settings.turns;
-    let limits = SessionLimits {
+    SessionLimits {
         approval_ms: milliseconds(settings.approval),
         depth: turns.rounds,
         acts: turns.acts,
@@ -204,8 +215,7 @@ pub(in crate::engine) fn began(owner: &str, settings: &EngineLimits) -> SessionS
         schedules: MAX_SCHEDULES_PER_SESSION,
         schedule_min_ms: MIN_SCHEDULE_INTERVAL_MS,
         ..SessionLimits::default()
-    };
-    SessionStart { owner: owner.into(), limits, fork: None }
+    }
 }
 
 fn deadline(effect: &Effect) -> Option<i64> {

@@ -21,10 +21,12 @@ const LOOKED_AT: [(&str, &[&str]); 4] = [
     (
         "system",
         &[
+            "compact",
             "forget",
             "fork",
             "go-on",
             "pause-schedule",
+            "release",
             "resume-schedule",
             "schedule",
             "set-limits",

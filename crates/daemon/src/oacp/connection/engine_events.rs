@@ -115,6 +115,12 @@ impl OacpConnection {
         }
         let Some(attachment) = talk.attachment() else { return false };
         let Poll::Ready(told) = attachment.poll_next(cx) else { return false };
+        if let Some(answer) = talk.traced(&told) {
+            let bytes = answer.bytes();
+            let task = service.write_traced(answer);
+            *writing = Some(Box::new(LargeEventWrite { told, task, bytes }));
+            return true;
+        }
         match talk.large(&told) {
             Some(large) => {
                 let bytes = large.bytes();

@@ -421,7 +421,9 @@ impl Conversation {
             self.encoder.set_max_frame(max_frame);
         }
         let parts = hello.capabilities.iter().any(|name| &**name == "parts");
-        self.greeted = Some(ClientTerms { parts, said: 0 });
+        let wants = |key: &str| hello.capabilities.iter().any(|name| &**name == key);
+        let keys = engine::ANSWER_KEYS.map(wants);
+        self.greeted = Some(ClientTerms { parts, said: 0, keys });
         self.link = None;
         match result {
             Ok(attachment) => {
@@ -472,6 +474,17 @@ impl Conversation {
         }
         let session = self.link.as_ref()?.attachment.session().clone();
         Some(LargeEvent { session, dialect: self.dialect, event: Arc::clone(event), view })
+    }
+
+    /// Returns how to write an answer that this client wants to see more of than the answer says.
+    pub(crate) fn traced(&self, told: &OutboundItem) -> Option<TracedAnswer> {
+        let keys = self.greeted.as_ref()?.keys;
+        let OutboundItem::Event { event, view: EventView::Own, .. } = told else { return None };
+        if event.kind != StreamEventKind::Say || event.body.is_none() || !keys.contains(&true) {
+            return None;
+        }
+        let session = self.link.as_ref()?.attachment.session().clone();
+        Some(TracedAnswer { session, dialect: self.dialect, event: Arc::clone(event), keys })
     }
 
     /// Says what the engine has for this client, with the text of it if that is written.
@@ -598,6 +611,34 @@ impl LargeEvent {
     /// Writes it; takes as long as it takes.
     pub(crate) fn write(&self) -> String {
         FrameReader { session: &self.session, dialect: self.dialect }.event(&self.event, self.view)
+    }
+}
+
+/// An answer with what it followed from.
+#[derive(Debug)]
+pub(crate) struct TracedAnswer {
+    session: SessionId,
+    dialect: Dialect,
+    event: Arc<StreamEvent>,
+    keys: [bool; 3],
+}
+
+impl TracedAnswer {
+    /// Bytes of the answer and of its text.
+    pub(crate) fn bytes(&self) -> usize {
+        self.event.body.as_ref().map_or(0, |body| 2 * body.len())
+    }
+
+    /// Writes it; the answer alone where the record cannot be read.
+    pub(crate) async fn write(self, service: &OacpService) -> String {
+        let TracedAnswer { session, dialect, event, keys } = self;
+        let hub = &service.daemon.hub;
+        let found = engine::trace_answer(hub, session.clone(), Arc::clone(&event)).await;
+        let reader = FrameReader { session: &session, dialect };
+        let text = reader.event(&event, EventView::Own);
+        let Ok(values) = found else { return text };
+        let wanted = engine::ANSWER_KEYS.into_iter().zip(values).zip(keys);
+        reader.extended(text, wanted.filter(|(_, is_wanted)| *is_wanted).map(|(pair, _)| pair))
     }
 }
 
