@@ -193,6 +193,11 @@ impl<'a> AppendBatch<'a> {
     /// that is recorded as well: a signal that waited may find room now.
     pub(in crate::engine) fn upgrade(&mut self, limits: &SessionLimits) {
         let (at, is_folded) = (UnixMillis(self.at), self.core.is_folded);
+        if self.core.state.upgrade(at, limits, is_folded).is_none() {
+            return;
+        }
+        // Before the digest is taken: it is that of the State behind the event, whatever comes between.
+        self.install();
         if let Some(event) = self.core.state.upgrade(at, limits, is_folded) {
             self.event(event, RecordCause::None, ENGINE);
         }
