@@ -1,6 +1,8 @@
 //! `cargo xtask turns`: a turn of a thousand tool calls with long results, and what a short turn costs while many
 //! sessions have one. Starts the real daemon in a folder of its own, with a scripted thinker and with tools that this
 //! program offers as a shell; prints what it measured, and holds it to the targets with `--check`.
+//!
+//! long: the steps of the long turn stand together.
 
 use std::fmt::Write as _;
 use std::fs::{self, File};
@@ -209,8 +211,9 @@ fn long_turn(
     let state = daemon.stop()?;
     let grown = bytes_of(&state)?.saturating_sub(before);
     for verb in [&["replay"][..], &["log", "verify"]] {
-        let status = Command::new(program).args(verb).arg("--state").arg(&state);
-        let status = { status }.env("HOME", folder).stdout(Stdio::null()).status()?;
+        let mut command = Command::new(program);
+        command.args(verb).arg("--state").arg(&state);
+        let status = command.env("HOME", folder).stdout(Stdio::null()).status()?;
         ensure!(status.success(), "`bridle {}` says no", verb.join(" "));
     }
     let quarter = |number: usize| match (marks.get(number), marks.get(number + 1)) {
@@ -230,7 +233,7 @@ fn long_turn(
     ])
 }
 
-/// How long turns of one call took, each from its message to its answer.
+/// Times of turns of one call, each from its message to its answer.
 fn short_turns(daemon: &TurnDaemon, options: &TurnOptions) -> Result<Vec<Duration>> {
     let until = Duration::from_secs(options.seconds);
     let times = in_sessions(daemon, options, "call", move |shell, began| {

@@ -5,6 +5,8 @@
 //!
 //! What an older version of the loop recorded, up to the `upgraded` event of its session, has to give the same orders,
 //! outcomes, answers and verdicts; whatever else differs there is counted by its kind (`older`).
+//!
+//! long: what an event is compared by stands in one function, in its order.
 
 use bridle_loop::{
     CompactedBody, Effect, Event, FinishBody, LOOP_VERSION, MarkBody, PromptBody, RecordClass,
@@ -45,7 +47,7 @@ pub struct ReplayReport {
     pub effects: u64,
     /// States compared.
     pub states: u64,
-    /// What older versions recorded otherwise and means the same, by kind; `state` for hashes of States.
+    /// Records of older versions that say otherwise and mean the same, by kind; `state` for hashes of States.
     pub differing: BTreeMap<&'static str, u64>,
     /// The first difference; everything before it is the same.
     pub difference: Option<ReplayDifference>,

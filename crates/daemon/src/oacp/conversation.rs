@@ -121,7 +121,7 @@ struct ClientTerms {
     parts: bool,
     /// Answers that were sent in parts so far; numbers the next one.
     said: u64,
-    /// Which of [`crate::engine::ANSWER_KEYS`] its answers have.
+    /// Keys of [`crate::engine::ANSWER_KEYS`] that its answers have.
     keys: [bool; 3],
 }
 

@@ -1,5 +1,7 @@
 //! Lives of sessions: what can happen, made at random.
 //!
+//! long: a match with an arm for each kind of event.
+//!
 //! A moment says what kind of thing happens; which effect it concerns depends on what the session
 //! awaits then, so that most answers are to the point and some are not.
 

@@ -64,7 +64,12 @@ impl<'h> Session<'h> {
             Self { registry, host, restarts, state, owner: true, told: Vec::new(), acts };
         let owner = Box::from("uid:1");
         let limits = SessionLimits::default();
-        session.feed(Event::Began(SessionStart { owner, limits, fork: None, version: bridle_loop::LOOP_VERSION }));
+        session.feed(Event::Began(SessionStart {
+            owner,
+            limits,
+            fork: None,
+            version: bridle_loop::LOOP_VERSION,
+        }));
         let log = ActuatorRef {
             name: KeywordName::new("log"),
             place: ActuatorLocation::Host,
