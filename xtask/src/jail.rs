@@ -43,6 +43,7 @@ pub(crate) fn run(arguments: &[String], console: &VerbConsole) -> Result<()> {
     let mut trials: Vec<Vec<&str>> = vec![
         if is_any { vec!["escapes"] } else { vec!["escapes", "--full"] },
         vec!["narrow", "escapes"],
+        vec!["commands"],
         vec!["programs", "--every", &every],
         vec!["narrow", "programs", "--every", &every],
         vec!["crash", "--every", &points],

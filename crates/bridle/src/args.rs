@@ -410,13 +410,16 @@ pub(crate) enum BridleCommand {
         bridle memory log projects/roof.org"
     )]
     Memory(memory::MemoryCommand),
-    /// Undo one change to your files and keep later edits: exit 1 on a conflict
+    /// Undo a change, a turn or a session and keep later edits: exit 1 on a conflict
     #[command(
         after_help = "Shows the change and asks for confirmation; --yes does not ask, --dry-run only shows. On a conflict \
         it writes nothing. An undo is recorded as a change and can itself be undone.\n\n\
         Examples:\n  \
         bridle undo 4711\n  \
-        bridle undo 4711 --dry-run"
+        bridle undo 4711 --dry-run\n  \
+        bridle undo 4711 src/main.rs\n  \
+        bridle undo --session work --turn 12\n  \
+        bridle undo --session work"
     )]
     Undo(memory::UndoArgs),
     /// Encode forms as frames, or decode frames to payloads, from stdin to stdout

@@ -330,6 +330,7 @@ impl ChatDriver {
             ChatEffect::WriteGrant { approval, scope, hash } => self.find(move |route| {
                 ChatEvent::Granted(queries::write_grant(route, &approval, &scope, hash))
             })?,
+            ChatEffect::Bell => self.beside.push('\u{7}'),
             ChatEffect::Repaint => self.start_page(),
             ChatEffect::Suspend => self.suspend()?,
             ChatEffect::Leave => self.is_over = true,

@@ -170,6 +170,8 @@ pub enum ChatEffect {
         /// Hash of what was shown.
         hash: Option<String>,
     },
+    /// Ring the bell of the terminal.
+    Bell,
     /// Paint everything anew.
     Repaint,
     /// Stop the program until the shell goes on with it.

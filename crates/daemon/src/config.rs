@@ -3,6 +3,7 @@
 //! The binary fills a [`DaemonConfig`] from its file, flags and environment and hands it to
 //! `run`. Reading those sources is not done here; checking the result is.
 
+mod desktop_notifier;
 mod setting_fact;
 
 use std::fmt;
@@ -14,6 +15,7 @@ pub use bridle_effects::{EffectsSetup, HelperProgram};
 pub use bridle_host::ThinkerChoice;
 pub use bridle_wire::frame::UnknownUnitPolicy;
 
+pub use self::desktop_notifier::DesktopNotifier;
 pub use self::setting_fact::SettingFact;
 pub use crate::access::rate::{EventRate, MAX_RATE, MessageRates};
 use crate::access::tls::TlsConfig;
@@ -92,6 +94,8 @@ pub struct DaemonConfig {
     pub secrets: Option<Arc<SecretStore>>,
     /// Settings as they were given, for shells that ask: without secrets.
     pub settings: Arc<[SettingFact]>,
+    /// Program that shows notices on the desktop.
+    pub notifier: DesktopNotifier,
     /// Files and programs of the agent. Without a helper it has neither.
     pub effects: EffectsSetup,
 }
@@ -128,6 +132,7 @@ impl Default for DaemonConfig {
             fetch: FetchConfig::default(),
             secrets: None,
             settings: Arc::new([]),
+            notifier: DesktopNotifier::default(),
             effects: EffectsSetup::default(),
         }
     }

@@ -47,11 +47,11 @@ pub use access::{
     grants, pairing, policy_file, policy_load, private_file, tls, tokens, web_origin,
 };
 pub use config::{
-    AttachmentLimits, DaemonConfig, DaemonLimits, EngineLimits, EventRate, HmacConfig, HmacKey,
-    HttpRates, MessageRates, PolicyChoice,
+    AttachmentLimits, DaemonConfig, DaemonLimits, DesktopNotifier, EngineLimits, EventRate,
+    HmacConfig, HmacKey, HttpRates, MessageRates, PolicyChoice,
 };
 pub use descriptors::make_room;
 pub use error::DaemonError;
 pub use http::SealError;
 pub use listen::BoundAddresses;
-pub use run::{run, shutdown_signal};
+pub use run::{DaemonEnd, run, shutdown_signal};

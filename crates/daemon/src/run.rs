@@ -26,8 +26,17 @@ use crate::shared::DaemonShared;
 /// Time beyond the grace for tasks to notice that it is over.
 const LAST_CALL_WAIT: Duration = Duration::from_millis(500);
 
+/// Reason for which a daemon ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DaemonEnd {
+    /// Asked to stop, by a signal or the end of its only input.
+    Stopped,
+    /// An order wants it to start anew.
+    Restart,
+}
+
 /// Runs a daemon until `shutdown` completes, or until the end of standard input when that is
-/// its only listener.
+/// its only listener, or until an order wants it to start anew.
 ///
 /// `ready` is called once, when every listener accepts. Needs a tokio runtime with IO and time.
 ///
@@ -37,7 +46,7 @@ pub async fn run(
     config: DaemonConfig,
     ready: impl FnOnce(&BoundAddresses),
     shutdown: impl Future<Output = ()>,
-) -> Result<(), DaemonError> {
+) -> Result<DaemonEnd, DaemonError> {
     config.check()?;
     crate::descriptors::raise_open_files();
     if rustix::process::geteuid().is_root() {
@@ -75,7 +84,7 @@ pub async fn run(
         Some(stdio) => Some(StdioTask::spawn(stdio, &oacp, http)?),
         None => None,
     };
-    let stdio = until_stopped(shutdown, stdio, only_stdio).await;
+    let (end, stdio) = until_ended(shutdown, &hub, stdio, only_stdio).await;
 
     tracing::info!("stopping");
     shared.end();
@@ -91,7 +100,7 @@ pub async fn run(
     }
     engine::stop_hub(&hub, grace).await;
     tracing::info!("stopped");
-    Ok(())
+    Ok(end)
 }
 
 /// Reads the policies again at each SIGHUP, until the daemon stops.
@@ -281,6 +290,24 @@ impl StdioTask {
             tracing::warn!("standard output took no more answers");
         }
     }
+}
+
+/// Waits for the reason to end, and tells it.
+async fn until_ended(
+    shutdown: impl Future<Output = ()>,
+    hub: &engine::Hub,
+    stdio: Option<StdioTask>,
+    only_stdio: bool,
+) -> (DaemonEnd, Option<StdioTask>) {
+    let mut end = DaemonEnd::Stopped;
+    let shutdown = async {
+        tokio::select! {
+            () = shutdown => {}
+            () = hub.restart_wanted() => end = DaemonEnd::Restart,
+        }
+    };
+    let stdio = until_stopped(shutdown, stdio, only_stdio).await;
+    (end, stdio)
 }
 
 /// Waits for the reason to stop; hands back stdio so that its last answers can be waited for.

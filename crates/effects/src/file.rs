@@ -2,6 +2,7 @@
 
 mod change;
 mod look;
+mod own;
 mod prepare;
 mod view;
 
@@ -13,6 +14,8 @@ use crate::error::EffectError;
 use crate::exec::OWNERS_ALONE_REFUSAL;
 use crate::payload;
 use crate::workspace::Workspace;
+
+pub use own::{OwnFileCheck, change_own, prepared_own};
 
 /// Name of the actuator.
 pub const FILE: &str = "file";
@@ -77,6 +80,6 @@ fn carry_out(
         FileOperation::List { depth } => look::list(workspace, request, io, *depth),
         FileOperation::Search { pattern } => look::search(workspace, request, io, pattern),
         _ if request.facts.staged => change::on_stage(workspace, request, io),
-        _ => change::in_place(request),
+        _ => change::in_place(workspace, request, io),
     }
 }

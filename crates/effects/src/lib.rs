@@ -6,6 +6,7 @@
 //!
 //! - [`workspace`]: jail, projects and stages of one owner
 //! - `projects`: folders in which sessions work
+//! - `steward`: commits on a ref of git
 //! - `turn_stages`: stages of turns
 //! - `place`: paths as the system knows them, and whether they lie in the project
 //! - `key_files`: files that look like keys
@@ -19,6 +20,7 @@ mod key_files;
 mod payload;
 mod place;
 mod projects;
+mod steward;
 mod turn_stages;
 pub mod workspace;
 
@@ -30,6 +32,7 @@ pub use bridle_jail::{HelperProgram, PromiseState, RecoveryVerdict, find_secrets
 pub use error::EffectError;
 pub use exec::ExecActuator;
 pub use file::FileActuator;
+pub use payload::label_of;
 pub use projects::{ProjectOrigin, SessionProject};
 pub use stage::StageActuator;
 pub use workspace::{EffectsSetup, Workspace};

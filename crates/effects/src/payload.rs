@@ -1,6 +1,9 @@
 //! Payloads of proposals: keys replaced, facts put in. What was said under a key that belongs to the
 //! daemon goes.
 
+use std::path::Path;
+
+use bridle_jail::find_secrets;
 use bridle_loop::{EffectFacts, PREPARED};
 use bridle_sexp::Value;
 
@@ -47,6 +50,13 @@ pub(crate) fn cut(text: &str, most: usize) -> String {
         end -= 1;
     }
     format!("{}\n[{} more bytes]\n", &text[..end], text.len() - end)
+}
+
+/// The label of an outcome with this text, where something in it looks like a secret: no remote model sees it then,
+/// and nothing leaves after it without a question.
+pub fn label_of(path: &Path, text: &str) -> Option<(&'static str, Value)> {
+    let is_clean = find_secrets(path, text.as_bytes()).is_empty();
+    (!is_clean).then(|| ("privacy", Value::keyword("secret")))
 }
 
 /// A number for a plist.

@@ -40,6 +40,8 @@ pub struct SessionProject {
 #[derive(Debug)]
 pub(crate) struct ProjectTable {
     file: PathBuf,
+    /// Projects whose changes are committed on a ref of git, under the name of no session.
+    stewards: Mutex<BTreeMap<String, PathBuf>>,
     default: Option<PathBuf>,
     chosen: Mutex<BTreeMap<String, PathBuf>>,
 }
@@ -48,9 +50,10 @@ impl ProjectTable {
     /// Reads what was kept. A file that cannot be read is an error: without it sessions would work elsewhere.
     pub(crate) fn open(file: PathBuf, default: Option<&Path>) -> Result<Self, EffectError> {
         let chosen = read(&file)?;
+        let stewards = Mutex::new(read(&stewards_file(&file))?);
         let default = default.and_then(|folder| fs::canonicalize(folder).ok());
         let default = default.map(|folder| recognise(&folder).folder);
-        Ok(Self { file, default, chosen: Mutex::new(chosen) })
+        Ok(Self { file, stewards, default, chosen: Mutex::new(chosen) })
     }
 
     /// Folder of a session; `None` without one, or when it is gone.
@@ -58,6 +61,28 @@ impl ProjectTable {
         let chosen = self.chosen.lock().unwrap_or_else(PoisonError::into_inner);
         let folder = chosen.get(session).or(self.default.as_ref())?;
         folder.is_dir().then(|| folder.clone())
+    }
+
+    /// Whether changes of a project are committed on a ref of git.
+    pub(crate) fn has_steward(&self, project: &Path) -> bool {
+        let stewards = self.stewards.lock().unwrap_or_else(PoisonError::into_inner);
+        stewards.values().any(|folder| folder == project)
+    }
+
+    /// Has changes of a project committed on a ref of git, or not.
+    pub(crate) fn set_steward(&self, project: &Path, is_wanted: bool) -> Result<(), EffectError> {
+        let mut stewards = self.stewards.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut next = stewards.clone();
+        next.retain(|_, folder| folder != project);
+        if is_wanted {
+            if next.len() >= MAX_SESSIONS {
+                return Err(EffectError::refused("too many projects are committed on refs of git"));
+            }
+            next.insert(project.to_string_lossy().into_owned(), project.to_owned());
+        }
+        write(&stewards_file(&self.file), &next)?;
+        *stewards = next;
+        Ok(())
     }
 
     /// Gives a session the project around a folder.
@@ -89,6 +114,10 @@ impl ProjectTable {
         *chosen = next;
         Ok(project)
     }
+}
+
+fn stewards_file(file: &Path) -> PathBuf {
+    file.with_file_name("stewards")
 }
 
 /// The git work tree around a folder, or the folder itself.

@@ -16,6 +16,7 @@ use crate::exec::OWNERS_ALONE_REFUSAL;
 use crate::payload;
 use crate::workspace::Workspace;
 
+pub(crate) use commit::apply as apply_changes;
 pub use take_back::describe_commit;
 
 /// Name of the actuator.

@@ -150,6 +150,19 @@ impl Workspace {
         self.0.projects.choose(session, folder, &[state])
     }
 
+    /// Whether changes of a project are committed on a ref of git.
+    pub fn has_steward(&self, project: &Path) -> bool {
+        self.0.projects.has_steward(project)
+    }
+
+    /// Has changes of a project committed on a ref of git, or not.
+    ///
+    /// # Errors
+    /// The choice cannot be kept.
+    pub fn set_steward(&self, project: &Path, is_wanted: bool) -> Result<(), EffectError> {
+        self.0.projects.set_steward(project, is_wanted)
+    }
+
     /// Whether a path, links followed, is of bridle itself.
     pub(crate) fn is_protected(&self, path: &Path) -> bool {
         self.0.protected.iter().any(|folder| path.starts_with(folder))

@@ -89,6 +89,8 @@ pub enum Readership {
     Others,
 }
 
+pub use system::SYSTEM_ACTIONS;
+
 /// The end of an order that was begun before a crash.
 #[derive(Debug, PartialEq)]
 pub enum CrashOutcome {
@@ -158,6 +160,8 @@ impl ActuatorRegistry {
 
     /// Adds an actuator of the daemon.
     pub(crate) fn add(&mut self, name: KeywordName, actuator: Box<dyn Actuator>) {
+        // One of the same name is in the place of what every host begins with.
+        self.own.retain(|(known, _)| *known != name);
         self.own.push((name, actuator.into()));
         self.refresh();
     }

@@ -43,6 +43,8 @@ pub enum ActChannel {
     Output,
     /// Distance to the end.
     Progress,
+    /// A text that the user should see at once.
+    Notice,
 }
 
 /// The handle of one thought.

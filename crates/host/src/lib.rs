@@ -39,7 +39,8 @@ mod io;
 pub mod provenance;
 
 pub use actuator::{
-    Actuator, ActuatorConflict, ActuatorGroup, CrashOutcome, HostCatalog, ProposalPlace, Readership,
+    Actuator, ActuatorConflict, ActuatorGroup, CrashOutcome, HostCatalog, ProposalPlace,
+    Readership, SYSTEM_ACTIONS,
 };
 pub use blocking::{BlockingCallError, BlockingPool};
 pub use builtin::ProseSignal;

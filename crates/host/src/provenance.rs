@@ -33,6 +33,8 @@ const MIN_FOLDER_PARTS: usize = 2;
 #[derive(Debug, Default)]
 pub struct TextSources {
     texts: Vec<(TextSource, SearchedText)>,
+    /// Hosts of which any address is granted, with their ports.
+    hosts: Vec<(Box<str>, u16)>,
     bytes: [usize; TextSource::ALL.len()],
 }
 
@@ -55,6 +57,11 @@ impl TextSources {
         }
         *bytes += text.len();
         self.texts.push((source, SearchedText::of(text)));
+    }
+
+    /// Adds a host of which a grant permits every address.
+    pub fn add_granted_host(&mut self, host: &str, port: u16) {
+        self.hosts.push((host.into(), port));
     }
 
     /// Adds every text of a value.
@@ -105,8 +112,30 @@ impl TextSources {
             sources.push(TextSource::Configuration);
             sources.sort_unstable();
         }
+        let is_granted = kind == TracedKind::Address
+            && place_of(&text).is_some_and(|(host, port)| {
+                self.hosts.iter().any(|(known, of)| **known == *host && *of == port)
+            });
+        if is_granted && !sources.contains(&TextSource::Grant) {
+            sources.push(TextSource::Grant);
+            sources.sort_unstable();
+        }
         TracedValue { kind, text: text.into(), sources }
     }
+}
+
+/// Host and port of an address; `None` for one that could be read in two ways.
+fn place_of(address: &str) -> Option<(&str, u16)> {
+    let (rest, default) = match (address.strip_prefix("https://"), address.strip_prefix("http://"))
+    {
+        (Some(rest), _) => (rest, 443),
+        (None, rest) => (rest?, 80),
+    };
+    let authority = &rest[..rest.find(['/', '?', '#']).unwrap_or(rest.len())];
+    let is_plain = authority.bytes().all(|it| it.is_ascii_alphanumeric() || b".-:".contains(&it));
+    let (host, port) = authority.split_once(':').unwrap_or((authority, ""));
+    let port = if port.is_empty() { Some(default) } else { port.parse().ok() };
+    port.filter(|_| is_plain && !host.is_empty()).map(|port| (host, port))
 }
 
 /// Whether any proposal has values to trace.

@@ -90,6 +90,9 @@ pub struct PathConflict {
     pub reason: String,
 }
 
+/// Mode of a file that was not there before.
+const NEW_FILE_MODE: u32 = 0o644;
+
 /// Everything that a stage would change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChangeSet {
@@ -117,6 +120,43 @@ impl ChangeSet {
             hasher.update(&text);
         }
         hasher.finalize().to_hex().to_string()
+    }
+
+    /// The change of one plain file outside of any stage: the new text lies under the same name in `contents`. Its
+    /// mode stays.
+    ///
+    /// # Errors
+    ///
+    /// A path that is no plain file, or cannot be read.
+    pub fn of_file(folder: &Path, name: &Path, contents: &Path) -> Result<ChangeSet, JailError> {
+        let before = PathState::read(&folder.join(name))?;
+        let mode = match &before {
+            PathState::File { mode, .. } => *mode,
+            PathState::Absent => NEW_FILE_MODE,
+            _ => return Err(JailError::InvalidSpec("it is no plain file".to_owned())),
+        };
+        let after = match PathState::read(&contents.join(name))? {
+            PathState::File { hash, bytes, .. } => PathState::File { hash, bytes, mode },
+            _ => return Err(JailError::InvalidSpec("the new text is no plain file".to_owned())),
+        };
+        let change = FileChange {
+            path: name.to_owned(),
+            before,
+            after,
+            linked_before: None,
+            linked_after: None,
+            renamed_from: None,
+            ignored: false,
+            privileged: false,
+        };
+        let is_change = change.before != change.after;
+        Ok(ChangeSet {
+            project: folder.to_owned(),
+            contents: contents.to_owned(),
+            changes: Vec::from_iter(is_change.then_some(change)),
+            conflicts: Vec::new(),
+            skipped: Vec::new(),
+        })
     }
 
     /// Nothing to commit.

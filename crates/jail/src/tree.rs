@@ -113,7 +113,11 @@ pub enum PathState {
 
 impl PathState {
     /// Reads what is at a path now.
-    pub(crate) fn read(path: &Path) -> Result<PathState, JailError> {
+    ///
+    /// # Errors
+    ///
+    /// What cannot be looked at or read is an error.
+    pub fn read(path: &Path) -> Result<PathState, JailError> {
         let metadata = match fs::symlink_metadata(path) {
             Ok(metadata) => metadata,
             Err(error) if is_absent(&error) => return Ok(PathState::Absent),

@@ -4,6 +4,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program that people and CI read")]
 
 mod bench;
+mod commands;
 mod crash;
 mod escapes;
 mod narrow;
@@ -31,6 +32,7 @@ fn main() -> ExitCode {
         ["escapes", rest @ ..] => escapes::run(rest),
         ["narrow", rest @ ..] => narrow::run(rest),
         ["programs", rest @ ..] => programs::run(rest),
+        ["commands"] => commands::run(),
         ["soak", rest @ ..] => soak::run(rest),
         ["soak-daemon", rest @ ..] => soak::daemon(rest),
         ["crash", rest @ ..] => crash::run(rest),

@@ -15,6 +15,7 @@ pub(crate) fn run(words: &[&str]) -> Result<(), String> {
     match words {
         ["escapes", rest @ ..] => crate::escapes::run(rest),
         ["programs", rest @ ..] => crate::programs::run(rest),
+        ["commands"] => crate::commands::run(),
         ["soak", rest @ ..] => crate::soak::run(rest),
         ["bench", rest @ ..] => crate::bench::run(rest),
         other => Err(format!("no trial `{}` in a narrow container", other.join(" "))),

@@ -186,6 +186,9 @@ fn put(state: &mut SessionState, mut question: ApprovalRequest, out: &mut Effect
     id
 }
 
+/// Target whose acts leave for good.
+const MAIL: &str = "mail";
+
 /// The question in words. No word of it comes from whoever proposed.
 fn text(by: ProposalAuthor, intent: &ApprovalIntent) -> String {
     let who = match by {
@@ -195,7 +198,29 @@ fn text(by: ProposalAuthor, intent: &ApprovalIntent) -> String {
     };
     let (action, target) = (intent.action(), intent.target());
     let (touches, risk) = (action.touches().words(), action.risk().word());
-    format!("{who} wants `{}` of `{target}`, which touches {touches} ({risk})", action.name())
+    let more = circumstances(action, target.as_str());
+    format!("{who} wants `{}` of `{target}`, which touches {touches} ({risk}){more}", action.name())
+}
+
+/// The layer of the jail that a run is in, and whether nobody can take it back.
+fn circumstances(action: &Action, target: &str) -> String {
+    const FOR_GOOD: &str = "; it cannot be undone";
+    match action {
+        Action::Exec(run) => {
+            let layer = match &*run.facts.layer {
+                "" => String::new(),
+                layer => format!(", in the jail, layer {layer}"),
+            };
+            let sends =
+                if run.network.is_empty() { "" } else { "; what hosts are sent cannot be undone" };
+            layer + sends
+        }
+        Action::Http(request) if !matches!(request.method, "get" | "head") => FOR_GOOD.to_owned(),
+        Action::Net { .. } => FOR_GOOD.to_owned(),
+        // Nothing here knows more of a mail than its target.
+        Action::Other(_) if target == MAIL => FOR_GOOD.to_owned(),
+        _ => String::new(),
+    }
 }
 
 /// Principals known to the session that may answer.

@@ -149,6 +149,7 @@ impl MemoryEditor {
             Action::Undo(undo) => match &undo.what {
                 UndoTarget::Record(record) => self.memory.undo(*record),
                 UndoTarget::Turn { session, turn } => self.memory.rollback(session, *turn),
+                UndoTarget::Session { session } => self.memory.rollback_session(session),
                 UndoTarget::Snapshot { name, path } => {
                     let path = path.as_deref().map(|path| below(self.memory.root(), path));
                     let changes = self.memory.restore(name, path.transpose()?.as_ref());
@@ -406,7 +407,7 @@ fn origin(action: &Action) -> VersionOrigin {
     match action {
         Action::Undo(undo) => match undo.what {
             UndoTarget::Record(_) => VersionOrigin::Undo,
-            UndoTarget::Turn { .. } => VersionOrigin::Rollback,
+            UndoTarget::Turn { .. } | UndoTarget::Session { .. } => VersionOrigin::Rollback,
             UndoTarget::Snapshot { .. } => VersionOrigin::Restore,
         },
         _ => VersionOrigin::Edit,

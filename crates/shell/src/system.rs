@@ -81,12 +81,12 @@ pub enum SystemRequest {
         /// The record that made them.
         record: u64,
     },
-    /// Changes of a turn taken back.
+    /// Changes of a turn, or of a whole session, taken back.
     Rollback {
-        /// Session of the schedule.
+        /// Session that made them.
         session: String,
-        /// The turn.
-        turn: u64,
+        /// The turn; `None`: all.
+        turn: Option<u64>,
     },
     /// All files of the memory kept under a name.
     Snapshot(String),
@@ -156,11 +156,7 @@ impl SystemRequest {
             SystemRequest::Undo { record } => {
                 Value::plist([("action", Value::keyword("undo")), ("record", number(*record))])
             }
-            SystemRequest::Rollback { session, turn } => Value::plist([
-                ("action", Value::keyword("rollback")),
-                ("session", Value::str(session.as_str())),
-                ("turn", number(*turn)),
-            ]),
+            SystemRequest::Rollback { session, turn } => rolled_back(session, *turn),
             SystemRequest::Snapshot(name) => about("snapshot", "name", name),
             SystemRequest::Restore { name, file } => {
                 let mut pairs = vec![
@@ -196,6 +192,12 @@ impl SystemRequest {
 fn scheduled(arguments: &Value) -> Value {
     let action = [Value::keyword("action"), Value::keyword("schedule")];
     Value::list(action.into_iter().chain(arguments.elements().into_iter().flatten().cloned()))
+}
+
+/// Returns the payload that takes back a session, or a turn of it.
+fn rolled_back(session: &str, turn: Option<u64>) -> Value {
+    let head = [("action", Value::keyword("rollback")), ("session", Value::str(session))];
+    Value::plist(head.into_iter().chain(turn.map(|turn| ("turn", number(turn)))))
 }
 
 /// Returns the payload of an action with one text.

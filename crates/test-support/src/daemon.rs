@@ -75,7 +75,7 @@ impl TestDaemon {
         let (ready, bound) = oneshot::channel();
         let task = tokio::spawn(async move {
             let ready = |bound: &BoundAddresses| drop(ready.send(bound.clone()));
-            bridle_daemon::run(config, ready, async { drop(stopped.await) }).await
+            bridle_daemon::run(config, ready, async { drop(stopped.await) }).await.map(drop)
         });
         match bound.await {
             Ok(bound) => TestDaemon { bound, dir, stop, task },

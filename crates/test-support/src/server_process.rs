@@ -9,7 +9,7 @@ pub struct ServerProcess {
     /// The process; its standard input and standard error are the caller's.
     pub child: Child,
     /// Kept open: a server may write.
-    _stdout: BufReader<ChildStdout>,
+    stdout: BufReader<ChildStdout>,
     /// Line that began with `ready `.
     pub ready: String,
 }
@@ -29,7 +29,17 @@ impl ServerProcess {
             child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
             panic!("no ready line: {ready:?}, stderr: {stderr}");
         }
-        ServerProcess { child, _stdout: stdout, ready }
+        ServerProcess { child, stdout, ready }
+    }
+
+    /// Waits for the ready line of a server that starts anew in the same process.
+    ///
+    /// # Panics
+    /// Another line comes, or the end.
+    pub fn wait_ready_again(&mut self) {
+        self.ready.clear();
+        self.stdout.read_line(&mut self.ready).unwrap();
+        assert!(self.ready.starts_with("ready "), "no ready line: {:?}", self.ready);
     }
 
     /// Returns a value of the ready line, such as that of `tcp`.

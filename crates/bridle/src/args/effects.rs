@@ -12,6 +12,9 @@ pub(crate) struct ProjectArgs {
     /// Folder to work in; without it, print the current project
     #[arg(value_name = "FOLDER", value_hint = ValueHint::DirPath)]
     pub(crate) folder: Option<String>,
+    /// Commit changes by bridle on refs/bridle/agent of its git repository too, or stop that
+    #[arg(long, value_name = "on|off", value_parser = ["on", "off"])]
+    pub(crate) git: Option<String>,
     /// Session that works there
     #[arg(long, value_name = "SESSION", default_value = MAIN_SESSION)]
     pub(crate) session: String,

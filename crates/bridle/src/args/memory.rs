@@ -266,8 +266,17 @@ pub(crate) struct TakeBackArgs {
 #[derive(Debug, Args)]
 pub(crate) struct UndoArgs {
     /// Record of the change, from `bridle memory log` or `bridle effects`
-    #[arg(value_name = "RECORD")]
-    pub(crate) record: u64,
+    #[arg(value_name = "RECORD", required_unless_present_any = ["turn", "session"])]
+    pub(crate) record: Option<u64>,
+    /// Undo only these files of a project, by their paths in it
+    #[arg(value_name = "FILE", requires = "record")]
+    pub(crate) files: Vec<String>,
+    /// Undo all changes of this turn of the session
+    #[arg(long, value_name = "N", conflicts_with = "record")]
+    pub(crate) turn: Option<u64>,
+    /// Undo all changes of this session; with --turn, of that turn of it [default with --turn: main]
+    #[arg(long, value_name = "SESSION", conflicts_with = "record")]
+    pub(crate) session: Option<String>,
     #[command(flatten)]
     pub(crate) how: TakeBackArgs,
 }

@@ -13,10 +13,28 @@ use crate::args::memory::TakeBackArgs;
 use crate::exit::{BridleExit, CommandFailure};
 use crate::json::{object, quoted};
 
-/// Takes the commits of a record back; `None` if it made none, or no daemon answers.
-pub(super) fn run(how: &TakeBackArgs, record: u64) -> Result<Option<BridleExit>, CommandFailure> {
+/// Commits that are to be taken back.
+pub(super) struct CommitChoice {
+    /// Action of `:stage`.
+    pub(super) action: &'static str,
+    /// Record, or session and turn.
+    pub(super) what: Vec<(&'static str, Value)>,
+    /// Some files of theirs; all if there are none.
+    pub(super) files: Vec<String>,
+}
+
+/// Takes commits back; `None` if there are none, or no daemon answers.
+pub(super) fn run(
+    how: &TakeBackArgs,
+    choice: &CommitChoice,
+) -> Result<Option<BridleExit>, CommandFailure> {
     let Ok(targets) = find(how.peer.clone()) else { return Ok(None) };
-    let Ok(SystemReply::Done(told)) = asked(&targets, record, &[]) else { return Ok(None) };
+    let told = match asked(&targets, &choice.what, &choice.files) {
+        Ok(SystemReply::Done(told)) => told,
+        // Whoever names files means a commit.
+        Ok(SystemReply::Not(answer)) if !choice.files.is_empty() => return Err(refused(&answer)),
+        _ => return Ok(None),
+    };
     let diff = diff_of(&told);
     let shown = |status: &str| object(&[("status", quoted(status)), ("diff", quoted(diff))]) + "\n";
     if how.json && !how.yes && !how.dry_run {
@@ -33,10 +51,13 @@ pub(super) fn run(how: &TakeBackArgs, record: u64) -> Result<Option<BridleExit>,
         }
         confirm("Take this back?", "change the files", "nothing was changed")?;
     }
-    let ask = Value::plist([
-        ("action", Value::keyword("undo")),
-        ("record", Value::int(i64::try_from(record).unwrap_or(i64::MAX))),
-    ]);
+    let mut ask = vec![("action", Value::keyword(choice.action))];
+    ask.extend(choice.what.iter().cloned());
+    if !choice.files.is_empty() {
+        let files = choice.files.iter().map(|file| Value::str(file.as_str()));
+        ask.push(("paths", Value::list(files)));
+    }
+    let ask = Value::plist(ask);
     let payload = match system::ask(&targets, &SystemRequest::Stage(ask))? {
         SystemReply::Done(payload) => payload,
         SystemReply::Not(answer) => return Err(refused(&answer)),

@@ -13,7 +13,8 @@ use crate::json::{object, quoted};
 
 pub(crate) fn run(args: DiffArgs) -> Result<BridleExit, CommandFailure> {
     let targets = find(args.peer)?;
-    match asked(&targets, args.record, &args.files)? {
+    let what = [("record", number(args.record))];
+    match asked(&targets, &what, &args.files)? {
         SystemReply::Not(answer) => Err(refused(&answer)),
         SystemReply::Done(told) => {
             let diff = diff_of(&told);
@@ -25,18 +26,21 @@ pub(crate) fn run(args: DiffArgs) -> Result<BridleExit, CommandFailure> {
     }
 }
 
-/// Asks what the commits of a record changed.
+/// Asks what the commits of a record, turn or session changed.
 pub(super) fn asked(
     targets: &[DaemonTarget],
-    record: u64,
+    what: &[(&'static str, Value)],
     files: &[String],
 ) -> Result<SystemReply, CommandFailure> {
-    let ask = Value::plist([
-        ("action", Value::keyword("diff")),
-        ("record", Value::int(i64::try_from(record).unwrap_or(i64::MAX))),
-        ("paths", Value::list(files.iter().map(|file| Value::str(file.as_str())))),
-    ]);
+    let files = Value::list(files.iter().map(|file| Value::str(file.as_str())));
+    let head = [("action", Value::keyword("diff")), ("paths", files)];
+    let ask = Value::plist(head.into_iter().chain(what.iter().cloned()));
     Ok(system::ask(targets, &SystemRequest::Effects(ask))?)
+}
+
+/// A number of a record or turn.
+pub(super) fn number(number: u64) -> Value {
+    Value::int(i64::try_from(number).unwrap_or(i64::MAX))
 }
 
 /// The diff in an answer.

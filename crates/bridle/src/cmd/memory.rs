@@ -20,6 +20,8 @@ use bridle_shell::system::{self, SystemReply, SystemRequest};
 use bridle_wire::time::rfc3339;
 use std::fmt::Write as _;
 
+use super::commit_undo::{self, CommitChoice};
+use super::diff;
 use super::output::{print, print_bytes, print_styled};
 use super::record::state_dir;
 use super::session::refused;
@@ -29,13 +31,16 @@ use crate::exit::{BridleExit, CommandFailure};
 use crate::json::{object, quoted};
 use crate::settings::{GivenFlags, StateDir};
 
+/// Session that a turn is of unless another is named.
+const MAIN_SESSION: &str = "main";
+
 pub(crate) fn run(verb: args::MemoryCommand) -> Result<BridleExit, CommandFailure> {
     match verb {
         args::MemoryCommand::Recall(question) => super::recall::run(question),
         args::MemoryCommand::Edit(args) => edit::run(*args),
         args::MemoryCommand::Log(args) => log(&args),
         args::MemoryCommand::Show(args) => show(&args),
-        args::MemoryCommand::Diff(args) => diff(&args),
+        args::MemoryCommand::Diff(args) => compared(&args),
         args::MemoryCommand::At(args) => at(&args),
         args::MemoryCommand::Snapshot { name, peer } => {
             let payload = ask(system::ask(&find(peer)?, &SystemRequest::Snapshot(name))?)?;
@@ -56,21 +61,52 @@ pub(crate) fn run(verb: args::MemoryCommand) -> Result<BridleExit, CommandFailur
             taking_back::run(
                 how,
                 shown,
-                &SystemRequest::Rollback { session: session.clone(), turn },
+                &SystemRequest::Rollback { session: session.clone(), turn: Some(turn) },
             )
         }
     }
 }
 
 pub(crate) fn undo(args: args::UndoArgs) -> Result<BridleExit, CommandFailure> {
-    let args::UndoArgs { record, how } = args;
+    let args::UndoArgs { record, files, turn, session, how } = args;
+    let Some(record) = record else {
+        return undo_session(how, session.as_deref().unwrap_or(MAIN_SESSION), turn);
+    };
     let of = |given: &GivenFlags| change_behind(given, record);
     let given = GivenFlags::with_state(how.peer.file.clone(), how.state.clone());
     let record = of(&given)?;
-    if let Some(exit) = super::commit_undo::run(&how, record)? {
+    let what = vec![("record", diff::number(record))];
+    let choice = CommitChoice { action: "undo", what, files };
+    if let Some(exit) = commit_undo::run(&how, &choice)? {
         return Ok(exit);
     }
     taking_back::run(how, |preview| preview.undo(record), &SystemRequest::Undo { record })
+}
+
+/// Takes back what a session, or a turn of it, changed: files of projects, then the memory.
+fn undo_session(
+    how: args::TakeBackArgs,
+    session: &str,
+    turn: Option<u64>,
+) -> Result<BridleExit, CommandFailure> {
+    let mut what = vec![("session", Value::str(session))];
+    what.extend(turn.map(|turn| ("turn", diff::number(turn))));
+    let choice = CommitChoice { action: "rollback", what, files: Vec::new() };
+    let files = commit_undo::run(&how, &choice)?;
+    let planned = |preview: &MemoryPreview| match turn {
+        Some(turn) => preview.rollback(session, turn),
+        None => preview.rollback_session(session),
+    };
+    let given = GivenFlags::with_state(how.peer.file.clone(), how.state.clone());
+    let memory = MemoryPreview::open(&state_dir(&given)?).and_then(|preview| planned(&preview));
+    match (files, memory) {
+        // Nothing of it is in the memory, or there is none.
+        (Some(exit), Err(error)) if !matches!(error, MemoryError::Conflicts(_)) => Ok(exit),
+        _ => {
+            let request = SystemRequest::Rollback { session: session.to_owned(), turn };
+            taking_back::run(how, planned, &request)
+        }
+    }
 }
 
 /// The record of the act: people may name its outcome instead.
@@ -201,7 +237,7 @@ fn show(args: &args::MemoryShowArgs) -> Result<BridleExit, CommandFailure> {
     print_styled(&text)
 }
 
-fn diff(args: &args::MemoryDiffArgs) -> Result<BridleExit, CommandFailure> {
+fn compared(args: &args::MemoryDiffArgs) -> Result<BridleExit, CommandFailure> {
     let preview =
         MemoryPreview::open(&state_dir(args.state.given())?).map_err(|it| failure(&it))?;
     let past = preview.past();
@@ -323,7 +359,7 @@ fn failure(error: &MemoryError) -> CommandFailure {
             BridleExit::NoInput,
             "no versions recorded there yet: run `bridle up --memex DIR`, or pass --state DIR",
         ),
-        MemoryError::NoChange(_) | MemoryError::NoTurn { .. } => {
+        MemoryError::NoChange(_) | MemoryError::NoTurn { .. } | MemoryError::NoSession(_) => {
             (BridleExit::NoInput, "`bridle memory log --changes` lists changes")
         }
         MemoryError::NoSnapshot(_) => {

@@ -22,6 +22,7 @@ pub(crate) fn run(args: ProjectArgs) -> Result<BridleExit, CommandFailure> {
         })?;
         pairs.push(("path", Value::str(whole.to_string_lossy())));
     }
+    pairs.extend(args.git.map(|git| ("git", Value::bool(git == "on"))));
     let request = SystemRequest::Effects(Value::plist(pairs));
     let told = match system::ask(&find(args.peer)?, &request)? {
         SystemReply::Done(told) => told,
@@ -30,7 +31,9 @@ pub(crate) fn run(args: ProjectArgs) -> Result<BridleExit, CommandFailure> {
     let path = told.get("path").and_then(Value::as_str);
     if args.json {
         let path = path.map_or("null".to_owned(), quoted);
-        return print(&(object(&[("session", quoted(&args.session)), ("path", path)]) + "\n"));
+        let git = told.get("git").is_some_and(|git| !git.is_nil()).to_string();
+        let pairs = [("session", quoted(&args.session)), ("path", path), ("git", git)];
+        return print(&(object(&pairs) + "\n"));
     }
     match path {
         Some(path) => print(&format!("{}\n", neutral_line(path))),

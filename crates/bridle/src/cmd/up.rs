@@ -4,9 +4,11 @@
 //! daemon does is in `bridle-daemon`.
 
 use std::io::Write as _;
+use std::os::unix::process::CommandExt as _;
+use std::path::PathBuf;
 use std::sync::Arc;
 
-use bridle_daemon::{BoundAddresses, DaemonError};
+use bridle_daemon::{BoundAddresses, DaemonEnd, DaemonError};
 use bridle_history::StoreError;
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -42,7 +44,7 @@ pub(crate) fn run(given: &GivenFlags) -> Result<BridleExit, CommandFailure> {
     let runtime = runtime.enable_all().thread_stack_size(bridle_loop::JUDGE_STACK_BYTES).build();
     let runtime = runtime.map_err(|error| no_start("the runtime", &error))?;
     let stdout_is_taken = config.stdio || config.stdio_json;
-    runtime.block_on(async {
+    let end = runtime.block_on(async {
         let stop = wait_for_signal().map_err(|error| no_start("watching for signals", &error))?;
         let ready = |bound: &BoundAddresses| {
             // Text says it once, on stdout; collectors of JSON read stderr alone.
@@ -55,7 +57,28 @@ pub(crate) fn run(given: &GivenFlags) -> Result<BridleExit, CommandFailure> {
     })?;
     // A blocked read of stdin must not keep the process: it has nothing left to do.
     runtime.shutdown_background();
-    Ok(BridleExit::Ok)
+    match end {
+        DaemonEnd::Stopped => Ok(BridleExit::Ok),
+        DaemonEnd::Restart => Err(start_anew()),
+    }
+}
+
+/// Puts the program that is installed now in the place of this process, with the same arguments. Comes back only when
+/// it cannot.
+fn start_anew() -> CommandFailure {
+    let own = std::env::current_exe().unwrap_or_default();
+    // What the system says of a file that was replaced since.
+    let path = own.to_string_lossy();
+    let own = path.strip_suffix(" (deleted)").map_or(own.clone(), PathBuf::from);
+    tracing::info!(program = %own.display(), "starting anew");
+    let mut arguments = std::env::args_os();
+    let mut next = std::process::Command::new(&own);
+    if let Some(name) = arguments.next() {
+        next.arg0(name);
+    }
+    let error = next.args(arguments).exec();
+    CommandFailure::because(BridleExit::Software, "cannot start anew", &error)
+        .hint("start it again: bridle up")
 }
 
 fn no_start(what: &str, error: &std::io::Error) -> CommandFailure {

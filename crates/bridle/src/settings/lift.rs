@@ -5,9 +5,9 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use bridle_daemon::config::{
-    DaemonConfig, DaemonLimits, EngineLimits, EventRate, HmacConfig, HmacKey, HttpRates,
-    MIN_SECRET_BYTES, MessageRates, PolicyChoice, RecordBudgets, SettingFact, ThinkerChoice,
-    TurnBudgets, UnknownUnitPolicy,
+    DaemonConfig, DaemonLimits, DesktopNotifier, EngineLimits, EventRate, HmacConfig, HmacKey,
+    HttpRates, MIN_SECRET_BYTES, MessageRates, PolicyChoice, RecordBudgets, SettingFact,
+    ThinkerChoice, TurnBudgets, UnknownUnitPolicy,
 };
 use bridle_daemon::fetch::FetchConfig;
 use bridle_daemon::tls::TlsConfig;
@@ -87,6 +87,7 @@ impl ResolvedSettings {
             heartbeat: self.span("heartbeat"),
             fetch: self.fetch(),
             settings: self.facts(),
+            notifier: self.notifier(),
             effects: super::toolchains::effects(self)?,
             engine: EngineLimits {
                 record_budgets: self.record_budgets()?,
@@ -212,6 +213,14 @@ impl ResolvedSettings {
             shutdown_grace: self.span("shutdown-grace").unwrap_or_default(),
             stream_grace: self.span("stream-grace"),
         })
+    }
+
+    fn notifier(&self) -> DesktopNotifier {
+        match &self.entry("notify").value {
+            SettingValue::Off => DesktopNotifier::Off,
+            SettingValue::Path(path) => DesktopNotifier::Program(path.clone()),
+            _ => DesktopNotifier::Found,
+        }
     }
 
     fn thinker(&self) -> ThinkerChoice {

@@ -282,6 +282,15 @@ pub(crate) static TABLE: &[SettingRow] = &[
         group: SettingGroup::Main,
     },
     SettingRow {
+        name: "notify",
+        env: &["BRIDLE_NOTIFY"],
+        flag: Some("notify"),
+        kind: SettingKind::PathOrOff,
+        default: SettingPreset::Unset,
+        doc: "Program that shows notices on the desktop, run with `--`, title and text, or off; by default notify-send",
+        group: SettingGroup::Main,
+    },
+    SettingRow {
         name: "memex",
         env: &["BRIDLE_MEMEX"],
         flag: Some("memex"),

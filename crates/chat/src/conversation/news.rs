@@ -128,6 +128,11 @@ impl Conversation {
     }
 
     fn piece(&mut self, thought: &str, channel: &str, offset: Option<usize>, text: &str) {
+        if channel == "notice" {
+            self.say(&format!("🔔 {}", text.trim_end()), TextStyle::BOLD);
+            self.effects.push(ChatEffect::Bell);
+            return;
+        }
         if channel != "text" {
             self.reasoning += text.len();
             return;

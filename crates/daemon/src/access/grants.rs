@@ -38,6 +38,11 @@ const SHORT_HASH: usize = 12;
 /// Longest payload that becomes an example as it is, in bytes.
 const MAX_EXAMPLE: usize = 4_096;
 
+/// Of a longer one: bytes of a text, items of a list, levels.
+const MAX_EXAMPLE_TEXT: usize = 256;
+const MAX_EXAMPLE_ITEMS: usize = 32;
+const MAX_EXAMPLE_DEPTH: usize = 4;
+
 /// Longest time that a grant holds: a year. What should hold longer is a policy of its own.
 const MAX_GRANT_SPAN: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
@@ -254,6 +259,24 @@ fn one_line(value: &Value) -> String {
     out
 }
 
+/// A payload without its diff, with the beginnings of its texts and lists: what policies look at stays.
+fn shortened(value: &Value, depth: usize) -> Value {
+    match value {
+        Value::Str(text) if text.len() > MAX_EXAMPLE_TEXT => {
+            Value::str(&text[..text.floor_char_boundary(MAX_EXAMPLE_TEXT)])
+        }
+        Value::List(_) if depth < MAX_EXAMPLE_DEPTH && value.pairs().is_some() => {
+            let pairs = value.pairs().into_iter().flatten();
+            let kept = pairs.filter(|(key, _)| !key.is_keyword("diff"));
+            Value::list(kept.flat_map(|(key, it)| [key.clone(), shortened(it, depth + 1)]))
+        }
+        Value::List(items) if depth < MAX_EXAMPLE_DEPTH => {
+            Value::list(items.iter().take(MAX_EXAMPLE_ITEMS).map(|it| shortened(it, depth + 1)))
+        }
+        other => other.clone(),
+    }
+}
+
 /// Grant that is offered.
 struct GrantOffer {
     question: String,
@@ -342,17 +365,12 @@ impl GrantOffer {
     /// A payload of the same kind and place, for one that does not fit on a line: the hash says which
     /// it is.
     fn stand_in(&self) -> String {
-        let plain = |key| {
-            let value = self.payload.get(key).map(ToString::to_string).unwrap_or_default();
-            if value.chars().any(char::is_control) { "\"/\"".to_owned() } else { value }
-        };
         match self.action() {
             "eval" => "(:action :eval :code \"..\")".to_owned(),
             "insert-at-end" => "(:action :insert-at-end :text \"..\")".to_owned(),
             "refactor-subtree" => "(:action :refactor-subtree :target-id \"..\")".to_owned(),
-            "write" => format!("(:action :write :path {} :text \"..\")", plain("path")),
             _ if self.is_edit() => one_line(&self.without_sight()),
-            other => format!("(:action :{other})"),
+            _ => one_line(&shortened(&self.payload, 0)),
         }
     }
 

@@ -10,6 +10,8 @@ pub(in crate::engine) mod kept_files;
 mod mail;
 pub(in crate::engine) mod memex_service;
 pub(in crate::engine) mod models;
+mod notify;
+pub(in crate::engine) mod own_files;
 pub(in crate::engine) mod principal_usage;
 pub(in crate::engine) mod readers;
 pub(in crate::engine) mod record_writer;
@@ -44,6 +46,7 @@ use crate::engine::home::action_catalog::ActionCatalog;
 use crate::engine::home::engine_files::EngineFiles;
 use crate::engine::home::guard::PolicyGuard;
 use crate::engine::home::memex_service::AsyncMemexService;
+use crate::engine::home::own_files::OwnFiles;
 use crate::engine::home::principal_usage::PrincipalUsageSums;
 use crate::engine::home::readers::ReaderPool;
 use crate::engine::home::record_writer::{AppendError, RecordWriter};
@@ -97,6 +100,8 @@ pub(in crate::engine) struct HomeAbilities {
     pub(in crate::engine) models: OnceLock<Arc<models::HomeModels>>,
     /// Files and programs of the agent, if it has any.
     pub(in crate::engine) workspace: Option<Workspace>,
+    /// Files of bridle itself that an order may change.
+    pub(in crate::engine) own_files: OwnFiles,
     /// Skills of the owner.
     pub(in crate::engine) skills: Arc<SkillRegistry>,
 }

@@ -13,7 +13,7 @@ use std::pin::Pin;
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
-use bridle_loop::SessionId;
+use bridle_loop::{PolicyHash, SessionId};
 use tokio::sync::oneshot;
 
 use self::engine_tasks::EngineTasks;
@@ -35,6 +35,13 @@ const QUESTION_WAIT: Duration = Duration::from_secs(5);
 pub(in crate::engine) type SessionDriver =
     fn(Arc<Hub>, Arc<LiveSessionSlot>) -> Pin<Box<dyn Future<Output = ()> + Send>>;
 
+/// Reads the policies again, in somebody's name.
+pub(in crate::engine) type PolicyInstaller =
+    for<'a> fn(
+        &'a Arc<Hub>,
+        &'a str,
+    ) -> Pin<Box<dyn Future<Output = Result<PolicyHash, EngineError>> + Send + 'a>>;
+
 /// One per daemon.
 pub(crate) struct Hub {
     pub(in crate::engine) limits: EngineLimits,
@@ -48,6 +55,8 @@ pub(crate) struct Hub {
     pub(in crate::engine) running: EngineTasks,
     /// Task that works off the inbox of a session.
     pub(in crate::engine) drive: SessionDriver,
+    /// Reads the policies again.
+    pub(in crate::engine) install: PolicyInstaller,
 }
 
 impl fmt::Debug for Hub {
@@ -66,6 +75,11 @@ impl Hub {
     /// Whether a skill is for the procedure of this name.
     pub(crate) fn knows_procedure(&self, id: &str) -> bool {
         self.home.abilities.skills.table().knows_procedure(id)
+    }
+
+    /// Completes when an order wants the daemon to end and start anew.
+    pub(crate) async fn restart_wanted(&self) {
+        self.running.again.cancelled().await;
     }
 
     /// Returns the counters of the engine.

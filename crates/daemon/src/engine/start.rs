@@ -24,6 +24,7 @@ use crate::engine::home::engine_files::EngineFiles;
 use crate::engine::home::guard::PolicyGuard;
 use crate::engine::home::kept_files::KeptFiles;
 use crate::engine::home::models::HomeModels;
+use crate::engine::home::own_files::OwnFiles;
 use crate::engine::home::principal_usage::PrincipalUsageSums;
 use crate::engine::home::readers::ReaderPool;
 use crate::engine::home::record_writer::RecordWriter;
@@ -143,6 +144,7 @@ pub(in crate::engine) async fn start_with(
         actions,
         models: OnceLock::new(),
         workspace,
+        own_files: OwnFiles::of(config),
         skills: Arc::clone(&skills),
     };
     let home = Home {
@@ -173,6 +175,7 @@ pub(in crate::engine) async fn start_with(
         directory: SessionDirectory::default(),
         running: EngineTasks::new(limits.workers, keeping),
         drive: session_task::drive,
+        install: |hub, by| Box::pin(policy_install::install_policies(hub, by)),
     });
     facts.introduce(&hub);
     note(&hub, RecordKind::DaemonUp).await;

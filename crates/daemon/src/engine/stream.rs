@@ -294,6 +294,8 @@ pub(crate) enum PieceChannel {
     Output,
     /// Distance to the end of what runs.
     Progress,
+    /// A text that the user should see at once.
+    Notice,
 }
 
 impl From<ThoughtChannel> for PieceChannel {
@@ -310,14 +312,20 @@ impl From<ActChannel> for PieceChannel {
         match channel {
             ActChannel::Output => PieceChannel::Output,
             ActChannel::Progress => PieceChannel::Progress,
+            ActChannel::Notice => PieceChannel::Notice,
         }
     }
 }
 
 impl PieceChannel {
     /// All of them.
-    pub(crate) const ALL: [PieceChannel; 4] =
-        [PieceChannel::Text, PieceChannel::Reasoning, PieceChannel::Output, PieceChannel::Progress];
+    pub(crate) const ALL: [PieceChannel; 5] = [
+        PieceChannel::Text,
+        PieceChannel::Reasoning,
+        PieceChannel::Output,
+        PieceChannel::Progress,
+        PieceChannel::Notice,
+    ];
 
     /// As a keyword, without the colon.
     pub(crate) fn as_str(self) -> &'static str {
@@ -326,6 +334,7 @@ impl PieceChannel {
             PieceChannel::Reasoning => "reasoning",
             PieceChannel::Output => "output",
             PieceChannel::Progress => "progress",
+            PieceChannel::Notice => "notice",
         }
     }
 

@@ -9,6 +9,7 @@ pub(in crate::engine) mod admin;
 mod shown_text;
 mod trace;
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use bridle_host::provenance::{TextSources, has_values, trace_all};
@@ -194,8 +195,16 @@ pub(in crate::engine) fn execute(
     let tasks = hub.running.tasks().clone();
     tasks.spawn(async move {
         fault::point("engine.execute");
+        if admin::is_restart(&ordered.order) {
+            // Begun and without an end: the daemon that starts tells how it ended.
+            session.lock().open.workers.remove(&effect);
+            return hub.running.restart();
+        }
         let outcome = match admin::is_for(&ordered.order) {
-            true => admin::carry_out(&hub, &session, &ordered.order).await,
+            true => {
+                let context = context_of(&hub, &session, &ordered);
+                admin::carry_out(&hub, &session, context, &ordered.order).await
+            }
             false => act(&hub, &session, ordered, cancel).await,
         };
         fault::point("engine.executed");
@@ -204,17 +213,30 @@ pub(in crate::engine) fn execute(
     });
 }
 
+/// Circumstances of an order.
+fn context_of(hub: &Hub, session: &LiveSessionSlot, ordered: &OrderJob) -> ActContext {
+    ActContext {
+        session: session.id.clone(),
+        effect: EffectId(ordered.effect),
+        turn: ordered.turn,
+        record: ordered.record,
+        principal: ordered.principal.clone(),
+        at: hub.home.now(),
+    }
+}
+
 async fn act(
     hub: &Arc<Hub>,
     session: &Arc<LiveSessionSlot>,
     ordered: OrderJob,
     cancel: CancelFlag,
 ) -> Outcome {
-    let (host, id, at) = (hub.home.host(), session.id.clone(), hub.home.now());
+    let (host, id) = (hub.home.host(), session.id.clone());
+    let context = context_of(hub, session, &ordered);
     let note = move |text: &str| {
         tracing::info!(target: "bridle::log", session = %id, "{}", one_line(text));
     };
-    let OrderJob { effect, order, turn, record, principal } = ordered;
+    let OrderJob { effect, order, turn, .. } = ordered;
     let (shells, lost) = (Arc::clone(session), hub.metrics().deltas_dropped.clone());
     let mask = PieceMask::new(hub.home.secrets.redactor());
     let progress = PieceMask::new(hub.home.secrets.redactor());
@@ -222,12 +244,12 @@ async fn act(
         let masked = match channel {
             ActChannel::Output => mask.pass(text),
             ActChannel::Progress => progress.pass(text),
+            // Of the order alone, which was masked before it was judged.
+            ActChannel::Notice => Cow::Borrowed(text),
         };
         let dropped = shells.lock().show_piece((turn.0, effect), channel, &masked);
         lost.inc_by(dropped as u64);
     };
-    let (session, effect) = (session.id.clone(), EffectId(effect));
-    let context = ActContext { session, effect, turn, record, principal, at };
     let blocking = hub.running.blocking().clone();
     let io = ActIo::new(context).ended_by(cancel).noting(note).showing(show).on(blocking);
     // In a task of its own, so that an actuator that breaks off takes nobody with it.

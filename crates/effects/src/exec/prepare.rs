@@ -4,8 +4,8 @@
 use std::path::Path;
 
 use bridle_jail::{
-    CommandRisk, JailPromise, ScriptCommand, ScriptReading, ScriptWord, read_argv, read_script,
-    variable_runs_code,
+    CommandRisk, JailPromise, ScriptCommand, ScriptReading, ScriptWord, find_secrets, read_argv,
+    read_script, variable_runs_code,
 };
 use bridle_loop::{Action, EffectFacts, ExecCommand, ExecRequest, PREPARED};
 use bridle_sexp::Value;
@@ -98,6 +98,8 @@ fn find_out(
     }
     facts.keys = words(&reading).any(names_key)
         || (facts.inside && project.is_some_and(|project| key_files(project).1));
+    // What is sent with a key in it is asked for, whatever was granted.
+    facts.keys |= !request.network.is_empty() && sends_secret(request);
     if !request.network.is_empty() && !workspace.keeps(JailPromise::HostsByName) {
         let fault = "the layer of the jail in force knows no hosts by name, so none can be granted";
         facts.fault = Some(fault.into());
@@ -115,13 +117,22 @@ fn find_out(
     facts
 }
 
+/// Whether the command, its variables or its input have something that looks like a secret.
+fn sends_secret(request: &ExecRequest) -> bool {
+    let argv = request.argv();
+    let variables = request.env.iter().map(|(name, value)| format!("{name}={value}"));
+    let texts = argv.iter().chain(&request.stdin).map(ToString::to_string).chain(variables);
+    let mut texts = texts;
+    texts.any(|text| !find_secrets(Path::new("command"), text.as_bytes()).is_empty())
+}
+
 fn program(command: &ScriptCommand) -> Option<&str> {
     command.program.as_deref().or_else(|| command.argv.first()?.text())
 }
 
 /// Names programs and commands, and why these names say too little.
 fn describe(reading: &ScriptReading, facts: &mut EffectFacts) {
-    for command in &reading.commands {
+    for command in reading.commands.iter().filter(|command| !only_goes_below(command)) {
         if let Some(program) = program(command) {
             let verb = command.argv.iter().skip(1).filter_map(ScriptWord::text);
             let verb = verb.into_iter().find(|word| !word.starts_with('-'));
@@ -142,6 +153,18 @@ fn describe(reading: &ScriptReading, facts: &mut EffectFacts) {
     }
     if !reading.dynamic.is_empty() {
         add(&mut facts.code, "dynamic");
+    }
+}
+
+/// Whether a command is a `cd` into a folder below: where the others run is followed, and it does nothing else.
+fn only_goes_below(command: &ScriptCommand) -> bool {
+    let words: Option<Vec<&str>> = command.argv.iter().map(ScriptWord::text).collect();
+    match words.as_deref() {
+        Some(["cd", folder]) => {
+            let is_below = !folder.starts_with(['/', '~', '-']) && !folder.is_empty();
+            is_below && folder.split('/').all(|part| part != "..") && command.is_plain()
+        }
+        _ => false,
     }
 }
 

@@ -15,7 +15,7 @@ use bridle_sexp::Value;
 
 use super::output::{RunOutput, ToldOutput};
 use crate::error::EffectError;
-use crate::payload::count;
+use crate::payload::{count, label_of};
 use crate::workspace::Workspace;
 
 /// Time of a run that names none.
@@ -125,6 +125,7 @@ fn result(
     if ended.discarded > 0 {
         pairs.push(("discarded", count(ended.discarded)));
     }
+    pairs.extend(label_of(Path::new("output"), &told.text));
     let file = told.file.as_ref().map(|file| ("output-file", Value::str(file.to_string_lossy())));
     pairs.extend(file);
     pairs.push(("layer", Value::str(ended.layer.to_string())));

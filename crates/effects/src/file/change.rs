@@ -1,14 +1,14 @@
 //! Files changed: on the stage by small programs in the jail, which is right in every layer, and outside of
-//! the project in place, one file in one step.
+//! the project at once, as a commit of one file.
 
 use std::fs;
 use std::io::Write as _;
-use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use bridle_host::ActIo;
-use bridle_jail::{ChildStdin, JailCommand, JailEnd, JailSpec, read_plain_file};
+use bridle_host::{ActContext, ActIo};
+use bridle_jail::{ChangeSet, ChildStdin, JailCommand, JailEnd, JailSpec, read_plain_file};
 use bridle_loop::{FileOperation, FileRequest};
 use bridle_sexp::Value;
 
@@ -16,6 +16,7 @@ use super::view::FileView;
 use crate::error::EffectError;
 use crate::exec::spawn;
 use crate::payload::count;
+use crate::stage::apply_changes;
 use crate::workspace::Workspace;
 
 /// Largest file that is patched, in bytes.
@@ -110,8 +111,13 @@ pub(super) fn patched(text: &str, old: &str, new: &str, all: bool) -> Result<Str
     }
 }
 
-/// Makes a change outside of the project: the file is replaced in one step.
-pub(super) fn in_place(request: &FileRequest) -> Result<Value, EffectError> {
+/// Makes a change outside of the project: a commit of one file, so it is finished or rolled back after a crash, and
+/// can be taken back.
+pub(super) fn in_place(
+    workspace: &Workspace,
+    request: &FileRequest,
+    io: &ActIo,
+) -> Result<Value, EffectError> {
     let path = request.facts.paths.first().map(|path| PathBuf::from(&**path));
     let path = path.ok_or_else(|| EffectError::refused("nobody has looked at the path"))?;
     let new = match &request.operation {
@@ -124,29 +130,62 @@ pub(super) fn in_place(request: &FileRequest) -> Result<Value, EffectError> {
         }
         _ => return Err(EffectError::refused("outside of the project files are only written")),
     };
-    let folder = path.parent().ok_or_else(|| EffectError::refused("it has no folder"))?;
+    replace(workspace, &path, &new, &io.context)
+}
+
+/// Replaces a file outside of every project, as a commit of that one file.
+pub(super) fn replace(
+    workspace: &Workspace,
+    path: &Path,
+    new: &str,
+    context: &ActContext,
+) -> Result<Value, EffectError> {
+    let place = path.parent().zip(path.file_name().map(Path::new));
+    let (folder, name) = place.ok_or_else(|| EffectError::refused("it has no folder"))?;
     // A link may have come since it was looked at.
     let real = fs::canonicalize(folder).map_err(EffectError::io("find", folder))?;
-    let is_link = fs::symlink_metadata(&path).is_ok_and(|it| !it.is_file());
+    let is_link = fs::symlink_metadata(path).is_ok_and(|it| !it.is_file());
     if real != folder || is_link {
         return Err(EffectError::refused("something else is there by now"));
     }
-    let mode = fs::metadata(&path).map_or(0o644, |it| it.permissions().mode() & 0o777);
-    let fresh = folder.join(format!(".bridle-{}", &blake3::hash(new.as_bytes()).to_hex()[..16]));
-    let mut options = fs::OpenOptions::new();
-    let made = options.write(true).create_new(true).mode(mode).open(&fresh);
-    let written = made.and_then(|mut file| {
-        file.write_all(new.as_bytes())?;
-        file.sync_all()?;
-        fs::rename(&fresh, &path)
-    });
-    if let Err(error) = written {
-        // Half of it is nobody's.
-        let _ = fs::remove_file(&fresh);
-        return Err(EffectError::io("write", &path)(error));
+    let fresh = FreshFile::keep(workspace, name, new.as_bytes())?;
+    let set = ChangeSet::of_file(folder, name, &fresh.0)?;
+    let pairs = vec![
+        ("path", Value::str(path.to_string_lossy())),
+        ("bytes", count(new.len())),
+        ("record", count(context.record)),
+    ];
+    if !set.is_empty() {
+        apply_changes(workspace, &set, &set.hash(), context)?;
     }
-    let bytes = ("bytes", count(new.len()));
-    Ok(Value::plist([("path", Value::str(path.to_string_lossy())), bytes]))
+    Ok(Value::plist(pairs))
+}
+
+/// Folder with one new file, which goes with the act.
+struct FreshFile(PathBuf);
+
+impl FreshFile {
+    fn keep(workspace: &Workspace, name: &Path, text: &[u8]) -> Result<Self, EffectError> {
+        let hash = blake3::hash(&[name.as_os_str().as_encoded_bytes(), b"\0", text].concat());
+        let (thread, process) = (std::thread::current().id(), std::process::id());
+        let folder = format!("fresh-{}-{process}-{thread:?}", &hash.to_hex()[..16]);
+        let folder = workspace.setup().folder.join(folder);
+        fs::create_dir_all(&folder).map_err(EffectError::io("make folder", &folder))?;
+        let fresh = Self(folder);
+        let path = fresh.0.join(name);
+        let mut options = fs::OpenOptions::new();
+        let made = options.write(true).create(true).truncate(true).mode(0o600).open(&path);
+        let written = made.and_then(|mut file| file.write_all(text));
+        written.map_err(EffectError::io("write", &path))?;
+        Ok(fresh)
+    }
+}
+
+impl Drop for FreshFile {
+    fn drop(&mut self) {
+        // What cannot be removed lies in the folder of the state, which is private.
+        let _ = fs::remove_dir_all(&self.0);
+    }
 }
 
 #[cfg(test)]

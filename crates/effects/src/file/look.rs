@@ -11,7 +11,7 @@ use regex::{Regex, RegexBuilder};
 use super::view::FileView;
 use crate::error::EffectError;
 use crate::key_files::looks_like_key;
-use crate::payload::{count, cut};
+use crate::payload::{count, cut, label_of};
 use crate::workspace::Workspace;
 
 /// Largest file that is read, and most bytes of text in one outcome.
@@ -64,6 +64,7 @@ pub(super) fn read(
         text.push_str(&cut(line, MAX_TEXT_BYTES));
         given += 1;
     }
+    let label = label_of(&view.path, &text);
     let mut pairs = vec![
         ("text", Value::str(text)),
         ("from", count(first)),
@@ -74,6 +75,7 @@ pub(super) fn read(
     if first - 1 + given < total {
         pairs.push(("more", Value::T));
     }
+    pairs.extend(label);
     Ok(Value::plist(pairs))
 }
 
@@ -200,6 +202,8 @@ struct FileSearch<'v> {
     pattern: Regex,
     ignored: Gitignore,
     matches: Vec<Value>,
+    /// Label of the strictest line.
+    label: Option<(&'static str, Value)>,
     files: usize,
     left_out: usize,
 }
@@ -214,7 +218,7 @@ impl<'v> FileSearch<'v> {
             let _ = builder.add_line(None, line);
         }
         let ignored = builder.build().unwrap_or_else(|_| Gitignore::empty());
-        Self { view, pattern, ignored, matches: Vec::new(), files: 0, left_out: 0 }
+        Self { view, pattern, ignored, matches: Vec::new(), label: None, files: 0, left_out: 0 }
     }
 
     fn is_full(&self) -> bool {
@@ -240,6 +244,7 @@ impl<'v> FileSearch<'v> {
                 return;
             }
             if self.pattern.is_match(line) {
+                self.label = self.label.take().or_else(|| label_of(path, line));
                 self.matches.push(Value::plist([
                     ("path", Value::str(shown.as_str())),
                     ("line", count(number + 1)),
@@ -255,6 +260,7 @@ impl<'v> FileSearch<'v> {
         if is_full {
             pairs.push(("more", Value::T));
         }
+        pairs.extend(self.label);
         if self.left_out > 0 {
             pairs.push(("left-out", count(self.left_out)));
         }

@@ -90,8 +90,22 @@ fn look(
     Ok((facts, Some(diff)))
 }
 
-/// The diff of a change outside of the project, which is made at once and cannot be taken back.
+/// The diff of a change outside of the project, which is made at once.
 fn outside(request: &FileRequest, real: &Path) -> Result<String, String> {
+    let (old, new) = sides(request, real)?;
+    let diff = diff_texts(shown_name(real), old.as_deref(), Some(&new));
+    Ok(format!("outside of the project, at once; `bridle undo` takes it back:\n{diff}"))
+}
+
+fn shown_name(real: &Path) -> &Path {
+    real.strip_prefix("/").unwrap_or(real)
+}
+
+/// The text of a file as it is and as it would be.
+pub(super) fn sides(
+    request: &FileRequest,
+    real: &Path,
+) -> Result<(Option<String>, String), String> {
     let old = match read_plain_file(real, MAX_COMPARED_BYTES) {
         Ok((bytes, length)) if length <= MAX_COMPARED_BYTES => {
             Some(String::from_utf8(bytes).map_err(|_| "the file is no text".to_owned())?)
@@ -115,7 +129,5 @@ fn outside(request: &FileRequest, real: &Path) -> Result<String, String> {
             );
         }
     };
-    let name = real.strip_prefix("/").unwrap_or(real);
-    let diff = diff_texts(name, old.as_deref(), Some(&new));
-    Ok(format!("outside of the project, at once, and not undone by bridle:\n{diff}"))
+    Ok((old, new))
 }

@@ -1,9 +1,9 @@
 //! Changes of a stage: shown, committed exactly as they were shown, or dropped.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use bridle_host::{ActIo, CrashOutcome};
-use bridle_jail::{ChangeFacts, ChangeSet, JailError, RecoveryVerdict, Stage};
+use bridle_host::{ActContext, ActIo, CrashOutcome};
+use bridle_jail::{ChangeFacts, ChangeSet, CommitOutcome, JailError, RecoveryVerdict, Stage};
 use bridle_loop::{
     Action, ChangeCounts, EffectFacts, Outcome, PREPARED, StageOperation, StageRequest,
 };
@@ -12,6 +12,7 @@ use bridle_sexp::Value;
 use super::cause::CommitCause;
 use crate::error::EffectError;
 use crate::payload::{count, cut, with, with_diff, with_fault};
+use crate::steward;
 use crate::workspace::{Workspace, text};
 
 /// Bytes of a diff in an outcome.
@@ -125,21 +126,40 @@ pub(super) fn commit(
     let hash = hash.ok_or_else(|| EffectError::refused("nobody has looked at the changes"))?;
     let stage = workspace.turns().open_stage(stage)?;
     let set = stage.changes()?;
-    let prepared = workspace.journal().prepare(&set, hash, &mut |_| {})?;
-    CommitCause::new(prepared.id(), &io.context).keep(workspace)?;
-    let done = workspace.journal().apply(&prepared, &mut |_| {})?;
+    let done = apply(workspace, &set, hash, &io.context)?;
     let named = set.changes.iter().take(MAX_NAMED_PATHS);
     let named = named.map(|change| Value::str(change.path.to_string_lossy()));
-    let pairs = vec![
+    let paths: Vec<PathBuf> = set.changes.iter().map(|change| change.path.clone()).collect();
+    let context = &io.context;
+    let message = format!(
+        "turn {} of {}\n\nRecord: {}",
+        context.turn.0,
+        context.session.as_str(),
+        context.record
+    );
+    let mut pairs = vec![
         ("commit", Value::str(done.id.to_string())),
         ("record", count(io.context.record)),
         ("project", Value::str(set.project.to_string_lossy())),
         ("files", count(set.changes.len())),
         ("paths", Value::list(named)),
     ];
+    pairs.extend(steward::record(workspace, &set.project, &paths, &message));
     // The changes are in the project: a stage that stays harms nobody and expires.
     let _ = drop_stage(workspace, stage);
     Ok(Value::plist(pairs))
+}
+
+/// Commits a change set under its cause.
+pub(crate) fn apply(
+    workspace: &Workspace,
+    set: &ChangeSet,
+    hash: &str,
+    context: &ActContext,
+) -> Result<CommitOutcome, EffectError> {
+    let prepared = workspace.journal().prepare(set, hash, &mut |_| {})?;
+    CommitCause::new(prepared.id(), context).keep(workspace)?;
+    Ok(workspace.journal().apply(&prepared, &mut |_| {})?)
 }
 
 /// Throws a stage away.

@@ -1,6 +1,7 @@
 //! Commits taken back: by their record or turn, wholly or some of their files; each file only where it is as
 //! the commit left it.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use bridle_host::{ActIo, CrashOutcome};
@@ -11,6 +12,7 @@ use bridle_sexp::Value;
 use super::cause::CommitCause;
 use crate::error::EffectError;
 use crate::payload::{count, cut, with, with_fault};
+use crate::steward;
 use crate::workspace::Workspace;
 
 /// Longest diff of an undo, in bytes.
@@ -24,6 +26,9 @@ pub(super) fn prepared(workspace: &Workspace, payload: &Value) -> Value {
     let bare = with(payload, PREPARED, Value::Nil);
     let Ok(Action::Undo(undo)) = Action::from_payload(&bare) else { return payload.clone() };
     let found = commits_of(workspace, &undo.what).and_then(|commits| {
+        if only(payload).is_empty() {
+            workspace.journal().check_undo(&commits)?;
+        }
         let (mut files, mut diff) = (Vec::new(), String::new());
         for commit in &commits {
             let only = only(payload);
@@ -55,21 +60,49 @@ fn only(payload: &Value) -> Vec<PathBuf> {
     paths.iter().filter_map(Value::as_str).map(PathBuf::from).collect()
 }
 
-/// Commits that something is about, the latest first; those that were rolled back do not count.
+/// Commits that something is about, the latest first; those that were rolled back do not count, and of a turn or
+/// session neither do those that are taken back already.
 fn commits_of(workspace: &Workspace, what: &UndoTarget) -> Result<Vec<CommitId>, EffectError> {
     let causes = match what {
         UndoTarget::Record(record) => CommitCause::find(workspace, |it| it.record == *record),
         UndoTarget::Turn { session, turn } => {
             CommitCause::find(workspace, |it| it.session == **session && it.turn == *turn)
         }
+        UndoTarget::Session { session } => {
+            CommitCause::find(workspace, |it| it.session == **session)
+        }
         UndoTarget::Snapshot { .. } => Vec::new(),
     };
+    let is_taken_back = match what {
+        UndoTarget::Turn { .. } | UndoTarget::Session { .. } => taken_back(workspace),
+        _ => HashSet::new(),
+    };
     let all = causes.into_iter().map(|cause| cause.commit);
-    let done: Vec<CommitId> = all.filter(|it| workspace.journal().is_finished(it)).collect();
+    let done: Vec<CommitId> = all
+        .filter(|it| workspace.journal().is_finished(it) && !is_taken_back.contains(it))
+        .collect();
     match done.is_empty() {
         true => Err(EffectError::refused("nothing was committed there")),
         false => Ok(done),
     }
+}
+
+/// Commits that another one took back as a whole, together with that one.
+fn taken_back(workspace: &Workspace) -> HashSet<CommitId> {
+    let journal = workspace.journal();
+    let mut gone = HashSet::new();
+    // The latest first: an undo that was undone takes nothing back.
+    for undo in CommitCause::find(workspace, |_| true).into_iter().map(|cause| cause.commit) {
+        if gone.contains(&undo) || !journal.is_finished(&undo) {
+            continue;
+        }
+        let Ok(changes) = journal.changes(&undo) else { continue };
+        let Some(of) = changes.undoes else { continue };
+        if journal.changes(&of).is_ok_and(|all| all.paths == changes.paths) {
+            gone.extend([undo, of]);
+        }
+    }
+    gone
 }
 
 /// Takes back; stops at the first commit that cannot be.
@@ -82,17 +115,27 @@ pub(super) fn take_back(
     let only = only(payload);
     let mut done = Vec::new();
     let mut files = 0;
-    for commit in commits_of(workspace, what)? {
+    let mut git = None;
+    let commits = commits_of(workspace, what)?;
+    if only.is_empty() {
+        // All of them or none, as far as can be known before.
+        workspace.journal().check_undo(&commits)?;
+    }
+    for commit in commits {
         let undone = workspace.journal().undo(&commit, &only, &mut |_| {})?;
         CommitCause::new(&undone.id, &io.context).keep(workspace)?;
         files += undone.paths;
+        let changes = workspace.journal().changes(&undone.id)?;
+        let message = format!("take back\n\nRecord: {}", io.context.record);
+        git = steward::record(workspace, &changes.project, &changes.paths, &message).or(git);
         done.push(Value::str(undone.id.to_string()));
     }
-    Ok(Value::plist([
+    let pairs = [
         ("commits", Value::list(done)),
         ("record", count(io.context.record)),
         ("files", count(files)),
-    ]))
+    ];
+    Ok(Value::plist(pairs.into_iter().chain(git)))
 }
 
 /// The end of an undo that a crash broke off: the recovery has brought each commit to its end, and which
@@ -109,18 +152,18 @@ pub(super) fn crash_outcome(workspace: &Workspace, record: u64) -> CrashOutcome 
     }
 }
 
-/// Diff of the commits of a record, for people.
+/// Diff of the commits of a record, a turn or a session, for people: the latest first.
 ///
 /// # Errors
 /// Nothing was committed there, or it cannot be read.
 pub fn describe_commit(
     workspace: &Workspace,
-    record: u64,
+    what: &UndoTarget,
     only: &[&Path],
 ) -> Result<String, EffectError> {
     let only: Vec<PathBuf> = only.iter().map(|path| path.to_path_buf()).collect();
     let mut out = String::new();
-    for commit in commits_of(workspace, &UndoTarget::Record(record))? {
+    for commit in commits_of(workspace, what)? {
         out.push_str(&workspace.journal().patch(&commit, &only)?);
     }
     Ok(out)

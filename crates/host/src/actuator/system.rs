@@ -7,7 +7,7 @@ use super::Actuator;
 use crate::io::{ActIo, HostFuture};
 
 /// Administration, and the plans of a session.
-const ACTIONS: &[&str] = &[
+pub const SYSTEM_ACTIONS: &[&str] = &[
     "compact",
     "forget",
     "fork",
@@ -25,7 +25,7 @@ pub(super) struct SystemActuator;
 
 impl Actuator for SystemActuator {
     fn actions(&self) -> &'static [&'static str] {
-        ACTIONS
+        SYSTEM_ACTIONS
     }
 
     fn act<'a>(&'a self, order: &'a Order, _: &'a ActIo) -> HostFuture<'a, Outcome> {

@@ -1,10 +1,11 @@
 //! A commit looked at afterwards: its paths, and its differences from the contents that its journal keeps.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 
 use super::journal::{self, JournalRecord};
 use super::{CommitError, CommitId, CommitJournal};
-use crate::change::{DiffSide, FileChange, TextDiff, unified_or_summary};
+use crate::change::{DiffSide, FileChange, PathConflict, TextDiff, unified_or_summary};
 use crate::tree::PathState;
 
 /// Changes that a commit made.
@@ -36,6 +37,36 @@ impl CommitJournal {
     #[must_use]
     pub fn is_finished(&self, id: &CommitId) -> bool {
         self.folder_of(id).join(journal::FINISHED).exists()
+    }
+
+    /// Checks that commits can be taken back one after the other, in this order.
+    ///
+    /// # Errors
+    ///
+    /// Paths that were changed since, or in between, by somebody else.
+    pub fn check_undo(&self, commits: &[CommitId]) -> Result<(), CommitError> {
+        // Paths as they are, and as the undos before have left them.
+        let mut now: HashMap<PathBuf, PathState> = HashMap::new();
+        let mut conflicts = Vec::new();
+        for commit in commits {
+            let record = self.read(commit)?;
+            for entry in record.entries.iter().rev() {
+                let path = record.project.join(&entry.path);
+                let there = match now.get(&path) {
+                    Some(state) => state.clone(),
+                    None => PathState::read(&path)?,
+                };
+                if there != entry.after {
+                    let reason = "changed since by somebody else".to_owned();
+                    conflicts.push(PathConflict { path: entry.path.clone(), reason });
+                }
+                now.insert(path, entry.before.clone());
+            }
+        }
+        match conflicts.is_empty() {
+            true => Ok(()),
+            false => Err(CommitError::Conflicts(conflicts)),
+        }
     }
 
     /// Differences that a commit made, or those of some paths.

@@ -8,7 +8,7 @@ use bridle_sexp::Value;
 use crate::action::Action;
 use crate::decide::Order;
 use crate::effect::{Addressee, Deed, RefusalCode, TurnEnd};
-use crate::event::{Outcome, Signal, SignalKind};
+use crate::event::{ActuatorLocation, Outcome, Signal, SignalKind};
 use crate::ids::EffectId;
 use crate::parked_turn;
 use crate::perceive;
@@ -190,10 +190,16 @@ fn cause(outcome: &Outcome) -> Option<(RefusalCode, String)> {
     })
 }
 
-/// The label of an outcome: a read says how far its answer may travel; everything else is private.
+/// The label of an outcome: a read of the daemon says how far its answer may travel, and so do runs, files and answers
+/// of hosts in which something looks like a secret; everything else is private.
 pub(super) fn label(order: &Order, outcome: &Outcome) -> Privacy {
     match (order.action(), outcome) {
         (Action::Context(_), Outcome::Done(result)) => {
+            Privacy::from_value(result).unwrap_or(Privacy::Secret)
+        }
+        (Action::Exec(_) | Action::File(_) | Action::Http(_), Outcome::Done(result))
+            if order.place() == ActuatorLocation::Host =>
+        {
             Privacy::from_value(result).unwrap_or(Privacy::Secret)
         }
         _ => Privacy::default(),

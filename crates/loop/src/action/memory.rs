@@ -147,6 +147,11 @@ pub enum UndoTarget {
         /// The turn.
         turn: u64,
     },
+    /// All changes of a session.
+    Session {
+        /// The session.
+        session: Box<str>,
+    },
     /// All since a snapshot: in all files, or in one.
     Snapshot {
         /// Its name.
@@ -384,10 +389,13 @@ impl UndoRequest {
         let Some(action) = UNDOS.into_iter().find(|undo| *undo == name) else { return Ok(None) };
         let what = match action {
             "undo" => UndoTarget::Record(natural(payload, action, "record")?),
-            "rollback" => UndoTarget::Turn {
-                session: text(payload, action, "session")?,
-                turn: natural(payload, action, "turn")?,
-            },
+            "rollback" => {
+                let session = text(payload, action, "session")?;
+                match payload.get("turn").is_some_and(|turn| !turn.is_nil()) {
+                    true => UndoTarget::Turn { session, turn: natural(payload, action, "turn")? },
+                    false => UndoTarget::Session { session },
+                }
+            }
             _ => UndoTarget::Snapshot {
                 name: text(payload, action, "name")?,
                 path: payload.get("path").map(|_| path(payload, action, "path")).transpose()?,
@@ -401,7 +409,7 @@ impl UndoRequest {
     pub fn name(&self) -> &'static str {
         match self.what {
             UndoTarget::Record(_) => "undo",
-            UndoTarget::Turn { .. } => "rollback",
+            UndoTarget::Turn { .. } | UndoTarget::Session { .. } => "rollback",
             UndoTarget::Snapshot { .. } => "restore",
         }
     }

@@ -138,6 +138,7 @@ const ACTIONS: &[KnownAction] = &[
         "Have a paused schedule go on.",
         &[KnownArgument("name", Text, true, "Name of the schedule")],
     ),
+    KnownAction("restart", "End the daemon and start it anew.", &[]),
     KnownAction(
         "compact",
         "Put a summary in the place of older exchanges of this session; the record keeps them.",
@@ -261,10 +262,10 @@ const ACTIONS: &[KnownAction] = &[
     ),
     KnownAction(
         "rollback",
-        "Take back the changes of a turn.",
+        "Take back the changes of a turn, or of a whole session.",
         &[
             KnownArgument("session", Text, true, "Name of the session"),
-            KnownArgument("turn", Integer, true, "Number of the turn"),
+            KnownArgument("turn", Integer, false, "Number of the turn; all of them unless said"),
         ],
     ),
     KnownAction(

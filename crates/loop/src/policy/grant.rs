@@ -4,6 +4,7 @@
 //! sentence for people comes from what was read back, so it says what the policy does. Pure: whoever grants shows
 //! the sentence, asks, and writes the file.
 
+mod reach;
 mod read;
 mod sentence;
 
@@ -11,6 +12,7 @@ use std::sync::Arc;
 
 use bridle_sexp::Value;
 
+use self::reach::GrantReach;
 use super::PolicyFacts;
 use super::cedar_request::folders;
 use super::edit_facts::WHOLE_FILE;
@@ -37,6 +39,10 @@ pub enum GrantScope {
     File,
     /// An edit with any arguments, in every file of its folder, and below it.
     Folder,
+    /// A run of the same programs and subcommands with any arguments, in the same place.
+    Command,
+    /// A request to the same host, or any run in the project that reaches no other.
+    Host,
 }
 
 /// Action that a grant permits, and its limits.
@@ -49,6 +55,8 @@ pub struct GrantTerms {
     target: Option<Box<str>>,
     /// Facts that must be just these, in the order of [`GrantText::ALL`].
     texts: Vec<(GrantText, Box<str>)>,
+    /// Bounds of a run or of a request to a host.
+    reach: Option<GrantReach>,
     /// Person whose sessions it is for.
     owner: Box<str>,
     /// End, in seconds since 1970.
@@ -64,6 +72,8 @@ enum GrantPlace {
     Both(Box<str>, Box<str>),
     /// Every file below a folder.
     Below(Box<str>),
+    /// Anything: the reach bounds it.
+    Any,
 }
 
 /// A fact that a grant compares.
@@ -79,7 +89,8 @@ enum GrantText {
 
 impl GrantScope {
     /// All of them, the narrowest first.
-    pub const ALL: [Self; 4] = [Self::Action, Self::Heading, Self::File, Self::Folder];
+    pub const ALL: [Self; 6] =
+        [Self::Action, Self::Heading, Self::File, Self::Folder, Self::Command, Self::Host];
 
     /// The scope of a word.
     pub fn of_word(word: &str) -> Option<Self> {
@@ -93,6 +104,8 @@ impl GrantScope {
             Self::Heading => "heading",
             Self::File => "file",
             Self::Folder => "folder",
+            Self::Command => "command",
+            Self::Host => "host",
         }
     }
 }
@@ -128,6 +141,9 @@ impl GrantText {
 impl PolicyFacts {
     /// The grant of a scope for what these facts are about; nothing where there is no such scope.
     pub fn grant(&self, scope: GrantScope, until: i64) -> Option<GrantTerms> {
+        if matches!(scope, GrantScope::Command | GrantScope::Host) {
+            return self.reach_grant(scope, until);
+        }
         let place = match (scope, &self.resource) {
             // The path of a commit is the folder of its project.
             (GrantScope::Folder, PolicyResource::Path(project)) if self.kind == COMMIT => {
@@ -153,6 +169,27 @@ impl PolicyFacts {
             place,
             target: (!is_hashed).then(|| self.target.as_str().into()),
             texts: texts.map(|text| (text, text.of(self).into())).collect(),
+            reach: None,
+            owner: self.session_owner.clone(),
+            until,
+        })
+    }
+
+    /// The grant of a run or of a request, within bounds.
+    fn reach_grant(&self, scope: GrantScope, until: i64) -> Option<GrantTerms> {
+        let reach = GrantReach::of(self, scope)?;
+        let (place, texts) = match &reach {
+            GrantReach::Run(_) => (GrantPlace::Any, Vec::new()),
+            GrantReach::Web { .. } => {
+                (self.grant_place(), vec![(GrantText::Name, self.name.as_str().into())])
+            }
+        };
+        Some(GrantTerms {
+            action: self.kind.into(),
+            place,
+            target: Some(self.target.as_str().into()),
+            texts,
+            reach: Some(reach),
             owner: self.session_owner.clone(),
             until,
         })
@@ -179,6 +216,7 @@ impl PolicyFacts {
             GrantScope::File if is_edit => is_placed.then(|| vec![Name, File, Destination]),
             GrantScope::Folder if is_edit => is_placed.then(|| vec![Name, Destination]),
             GrantScope::File | GrantScope::Folder => is_file.then(Vec::new),
+            GrantScope::Command | GrantScope::Host => None,
         }
     }
 
@@ -256,6 +294,14 @@ impl GrantTerms {
         &self.owner
     }
 
+    /// Host and port whose addresses it permits, whatever stands behind them.
+    pub fn granted_host(&self) -> Option<(&str, u16)> {
+        match (&self.place, &self.reach) {
+            (GrantPlace::One(_, host), Some(GrantReach::Web { port })) => Some((host, *port)),
+            _ => None,
+        }
+    }
+
     /// The permit.
     pub fn to_cedar(&self) -> String {
         let (scope, mut all) = match &self.place {
@@ -268,6 +314,7 @@ impl GrantTerms {
                 let both = format!("(resource == {one} || resource == {other})");
                 ("resource".to_owned(), vec![both])
             }
+            GrantPlace::Any => ("resource".to_owned(), Vec::new()),
         };
         all.extend(
             self.target.iter().map(|it| format!("context.target == {}", uid("Actuator", it))),
@@ -275,6 +322,7 @@ impl GrantTerms {
         all.extend(self.texts.iter().map(|(text, value)| {
             format!("context.{} == \"{}\"", text.attribute(), value.escape_default())
         }));
+        all.extend(self.reach.iter().flat_map(GrantReach::conditions));
         all.push(format!("context.session.owner == {}", uid("Person", &self.owner)));
         all.push(format!("context.now < {}", self.until));
         format!(
@@ -300,12 +348,14 @@ impl GrantTerms {
                 };
                 there == GrantPlace::One(kind.clone(), id.clone())
             }
+            (GrantPlace::Any, _) => true,
             _ => false,
         };
         is_there
             && *facts.kind == *self.action
             && self.target.as_ref().is_none_or(|target| **target == *facts.target.as_str())
             && self.texts.iter().all(|(text, value)| text.of(facts) == &**value)
+            && self.reach.as_ref().is_none_or(|reach| reach.includes(facts))
             && facts.session_owner == self.owner
             && facts.now < self.until
     }

@@ -103,6 +103,9 @@ pub enum MemoryError {
         /// The turn.
         turn: u64,
     },
+    /// Nothing that was done in that session is known.
+    #[error("session `{0}` changed no file")]
+    NoSession(Box<str>),
     /// There is no such snapshot.
     #[error("no snapshot `{0}`")]
     NoSnapshot(Box<str>),

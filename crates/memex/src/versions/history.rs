@@ -341,6 +341,19 @@ pub(super) fn of_turn(
     rows.map(|row| row?).collect()
 }
 
+/// Versions that the turns of a session made, in order.
+pub(super) fn of_session(
+    connection: &Connection,
+    session: &str,
+) -> Result<Vec<FileVersion>, StoreError> {
+    let sql = format!(
+        "{VERSION_COLUMNS} WHERE state = 1 AND record IS NOT NULL AND session = ?1 ORDER BY id"
+    );
+    let mut statement = connection.prepare(&sql)?;
+    let rows = statement.query_map(params![session], |row| Ok(read(row)))?;
+    rows.map(|row| row?).collect()
+}
+
 /// Keeps a version that somebody else wrote; tells whether it is news.
 pub(super) fn notice(
     begun: &Transaction<'_>,

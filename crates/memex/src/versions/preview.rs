@@ -55,6 +55,14 @@ impl MemoryPreview {
         self.view().rollback(session, turn)
     }
 
+    /// Returns the changes that [`MemoryStore::rollback_session`](super::MemoryStore::rollback_session) would make.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn rollback_session(&self, session: &str) -> Result<Vec<FileChange>, MemoryError> {
+        self.view().rollback_session(session)
+    }
+
     /// Returns the changes that [`MemoryStore::restore`](super::MemoryStore::restore) would make.
     ///
     /// # Errors

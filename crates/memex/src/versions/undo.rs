@@ -35,6 +35,14 @@ impl MemoryStore {
     pub fn rollback(&self, session: &str, turn: u64) -> Result<Vec<FileChange>, MemoryError> {
         UndoView { connection: &self.lock(), root: &self.root }.rollback(session, turn)
     }
+
+    /// Returns the changes that take all of a session back and keep all that others wrote meanwhile and since.
+    ///
+    /// # Errors
+    /// [`MemoryError::Conflicts`] where both are about the same lines: then no file is to be written.
+    pub fn rollback_session(&self, session: &str) -> Result<Vec<FileChange>, MemoryError> {
+        UndoView { connection: &self.lock(), root: &self.root }.rollback_session(session)
+    }
 }
 
 impl UndoView<'_> {
@@ -63,8 +71,20 @@ impl UndoView<'_> {
         if versions.is_empty() {
             return Err(MemoryError::NoTurn { session: session.into(), turn });
         }
+        self.reverse_all(&versions)
+    }
+
+    pub(super) fn rollback_session(&self, session: &str) -> Result<Vec<FileChange>, MemoryError> {
+        let versions = history::of_session(self.connection, session)?;
+        if versions.is_empty() {
+            return Err(MemoryError::NoSession(session.into()));
+        }
+        self.reverse_all(&versions)
+    }
+
+    fn reverse_all(&self, versions: &[FileVersion]) -> Result<Vec<FileChange>, MemoryError> {
         let mut files: BTreeMap<&FilePath, Vec<&FileVersion>> = BTreeMap::new();
-        for version in &versions {
+        for version in versions {
             files.entry(&version.path).or_default().push(version);
         }
         let (mut changes, mut conflicts) = (Vec::new(), Vec::new());

@@ -15,8 +15,9 @@ pub(super) struct BriefTool {
 }
 
 /// Actuators of the daemon whose actions are offered by this table alone. Mail is for skills, which know the server.
-pub(super) const OWN_TARGETS: [&str; 11] = [
-    "context", "memory", "file", "exec", "shell", "http", "stage", "system", "log", "mail", "tally",
+pub(super) const OWN_TARGETS: [&str; 12] = [
+    "context", "memory", "file", "exec", "shell", "http", "stage", "system", "log", "mail",
+    "tally", "notify",
 ];
 
 /// Tools in the order in which they are offered.
@@ -145,6 +146,20 @@ pub(super) const TOOLS: &[BriefTool] = &[
         actions: &["get", "head", "post", "put"],
         about: "Ask the web.",
         arguments: &[("url", ""), ("headers", ""), ("body", "")],
+    },
+    BriefTool {
+        target: "notify",
+        name: "notify",
+        actions: &["notify"],
+        about: "Show the user a notice now.",
+        arguments: &[("text", "")],
+    },
+    BriefTool {
+        target: "system",
+        name: "system_file",
+        actions: &["write", "patch"],
+        about: "Change policies, settings, skills, models.",
+        arguments: &[("path", ""), ("text", ""), ("old", ""), ("new", "")],
     },
     BriefTool {
         target: "system",

@@ -15,6 +15,8 @@ use crate::config::DaemonConfig;
 use crate::engine::home::Home;
 use crate::engine::home::guard::protected;
 use crate::engine::home::mail::{MAIL, MailActuator};
+use crate::engine::home::notify::{NOTIFY, NotifyActuator};
+use crate::engine::home::own_files::{DaemonActuator, OwnFiles, SYSTEM};
 use crate::engine::home::web::{HTTP, WebActuator};
 use crate::error::DaemonError;
 
@@ -48,6 +50,8 @@ pub(in crate::engine) fn equip(
     EXEC.into_iter()
         .fold(host, run)
         .with_actuator(FILE, Box::new(FileActuator(workspace.clone())))
+        .with_actuator(SYSTEM, Box::new(DaemonActuator(OwnFiles::of(config))))
+        .with_actuator(NOTIFY, Box::new(NotifyActuator(config.notifier.clone())))
         .with_actuator(MAIL, Box::new(MailActuator::new(&config.fetch, config.secret_store())))
         .with_actuator(HTTP, Box::new(WebActuator::new(&config.fetch, config.secret_store())))
         .with_actuator(STAGE, Box::new(StageActuator(workspace.clone())))

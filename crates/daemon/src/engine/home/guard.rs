@@ -208,13 +208,17 @@ fn read(
     }
 }
 
+/// Files and folders of the memory that are bridle's own: skills, providers, instructions.
+pub(in crate::engine) fn own_files(config: &DaemonConfig) -> Vec<PathBuf> {
+    let own = [SKILL_FOLDER, MODELS_FILE, INSTRUCTIONS_FILE];
+    config.memex.iter().flat_map(|memex| own.map(|name| memex.join(name))).collect()
+}
+
 /// Returns the paths that nothing may be written to: as they are named, and as the system knows them.
 pub(in crate::engine) fn protected(config: &DaemonConfig) -> Vec<Box<str>> {
     let named = config.protected.iter().map(PathBuf::as_path);
     let named = named.chain(config.policy.file()).chain([config.state.as_path()]);
-    let own = [SKILL_FOLDER, MODELS_FILE, INSTRUCTIONS_FILE];
-    let own: Vec<PathBuf> =
-        config.memex.iter().flat_map(|memex| own.map(|name| memex.join(name))).collect();
+    let own = own_files(config);
     let named = named.chain(own.iter().map(PathBuf::as_path));
     let mut all: Vec<Box<str>> = Vec::new();
     for path in named {

@@ -6,7 +6,7 @@
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
-use bridle_effects::find_secrets;
+use bridle_effects::{find_secrets, label_of};
 use bridle_host::{ActIo, Actuator, CrashOutcome, HostFuture, ProposalPlace, Readership};
 use bridle_jail::SecretStore;
 use bridle_loop::{Action, EffectFacts, HTTP_ACTIONS, Order, Outcome, PREPARED, WebRequest};
@@ -221,6 +221,7 @@ fn told(answer: WebAnswer) -> Value {
             if answer.is_cut || end < text.len() {
                 pairs.push(("more", Value::T));
             }
+            pairs.extend(label_of(Path::new("answer"), &text[..end]));
             pairs.push(("text", Value::str(text[..end].replace('\0', "\u{fffd}"))));
         }
         Err(_) => pairs.push(("binary", Value::T)),

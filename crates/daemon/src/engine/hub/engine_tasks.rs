@@ -31,6 +31,8 @@ pub(in crate::engine) struct EngineTasks {
     /// Cancelled when the daemon stops; ends tasks that only wait.
     pub(in crate::engine) quit: CancellationToken,
     pub(in crate::engine) stopping: AtomicBool,
+    /// Cancelled when the daemon is to end and start anew.
+    pub(in crate::engine) again: CancellationToken,
     /// Thread of the record's writer, until it is joined.
     pub(in crate::engine) keeping: Mutex<Option<JoinHandle<()>>>,
 }
@@ -45,6 +47,7 @@ impl EngineTasks {
             recovering: TaskTracker::new(),
             quit: CancellationToken::new(),
             stopping: AtomicBool::new(false),
+            again: CancellationToken::new(),
             keeping: Mutex::new(Some(keeping)),
         }
     }
@@ -57,6 +60,11 @@ impl EngineTasks {
     pub(in crate::engine) async fn recovered(&self) {
         // Whoever asks is told what is there by then.
         let _ = tokio::time::timeout(QUESTION_WAIT, self.recovering.wait()).await;
+    }
+
+    /// Asks for the end of this daemon and the start of another one.
+    pub(in crate::engine) fn restart(&self) {
+        self.again.cancel();
     }
 
     pub(in crate::engine) fn is_stopping(&self) -> bool {

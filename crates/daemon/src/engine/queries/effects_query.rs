@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use bridle_effects::stage::describe_commit;
 use bridle_effects::{EffectError, ProjectOrigin, Workspace};
-use bridle_loop::{ActuatorRef, SessionId};
+use bridle_loop::{ActuatorRef, SessionId, UndoTarget};
 use bridle_sexp::Value;
 
 use crate::engine::error::{EngineError, EngineErrorCode};
@@ -28,11 +28,13 @@ pub(crate) enum EffectsQuery {
         session: Option<SessionId>,
         /// Folder to work in.
         folder: Option<PathBuf>,
+        /// Whether its changes are committed on a ref of git; as before unless it is said.
+        steward: Option<bool>,
     },
     /// Changes that the commits of a record made.
     Diff {
-        /// Record of the order.
-        record: u64,
+        /// Record of the order, or a turn or session.
+        what: UndoTarget,
         /// Files, all if there are none.
         only: Vec<PathBuf>,
     },
@@ -58,22 +60,29 @@ impl EffectsQuery {
                     }
                 };
                 let folder = text("path").map(PathBuf::from);
+                let steward = payload.get("git").map(|git| !git.is_nil());
                 match folder.as_ref().is_none_or(|folder| folder.is_absolute()) {
-                    true => Ok(EffectsQuery::Project { session, folder }),
+                    true => Ok(EffectsQuery::Project { session, folder, steward }),
                     false => {
                         Err(EngineError::invalid("path", "expected the path of a folder, whole"))
                     }
                 }
             }
             "diff" => {
-                let record = payload.get("record").and_then(Value::as_i64);
-                let record = record.and_then(|record| u64::try_from(record).ok());
+                let number = |key| {
+                    let number = payload.get(key).and_then(Value::as_i64);
+                    number.and_then(|number| u64::try_from(number).ok())
+                };
+                let of_session = text("session").map(|session| match number("turn") {
+                    Some(turn) => UndoTarget::Turn { session: session.into(), turn },
+                    None => UndoTarget::Session { session: session.into() },
+                });
+                let what = number("record").map(UndoTarget::Record).or(of_session);
                 let paths = payload.get("paths").and_then(Value::elements).unwrap_or_default();
                 let only = paths.iter().take(MAX_PATHS).filter_map(Value::as_str);
                 let only = only.map(PathBuf::from).collect();
-                let record =
-                    record.ok_or_else(|| EngineError::invalid("record", "expected a number"));
-                record.map(|record| EffectsQuery::Diff { record, only })
+                let what = what.ok_or_else(|| EngineError::invalid("record", "expected a number"));
+                what.map(|what| EffectsQuery::Diff { what, only })
             }
             "actuators" => Ok(EffectsQuery::Actuators),
             "jail" => Ok(EffectsQuery::Jail),
@@ -100,13 +109,13 @@ pub(in crate::engine) async fn answer(
     let workspace = workspace
         .ok_or_else(|| EngineError::because(EngineErrorCode::UnknownTarget, NO_EFFECTS))?;
     let told = tokio::task::spawn_blocking(move || match asked {
-        EffectsQuery::Project { session, folder } => {
-            project(&workspace, session.or(own), folder.as_deref())
+        EffectsQuery::Project { session, folder, steward } => {
+            project(&workspace, session.or(own), folder.as_deref(), steward)
         }
-        EffectsQuery::Diff { record, only } => {
+        EffectsQuery::Diff { what, only } => {
             let only: Vec<&Path> = only.iter().map(PathBuf::as_path).collect();
             let diff =
-                describe_commit(&workspace, record, &only).map_err(|error| refused(&error))?;
+                describe_commit(&workspace, &what, &only).map_err(|error| refused(&error))?;
             Ok(success("diff", [("diff", Value::str(diff))]))
         }
         EffectsQuery::Jail | EffectsQuery::Actuators => Ok(jail(&workspace)),
@@ -125,6 +134,7 @@ fn project(
     workspace: &Workspace,
     session: Option<SessionId>,
     folder: Option<&Path>,
+    steward: Option<bool>,
 ) -> Result<Value, EngineError> {
     let session = session.ok_or_else(|| EngineError::invalid("session", "expected a session"))?;
     let name = session.as_str();
@@ -135,8 +145,15 @@ fn project(
         ProjectOrigin::Named => "named",
     });
     let path = chosen.map(|chosen| chosen.folder).or_else(|| workspace.project_of(name));
+    if let Some(is_wanted) = steward {
+        let missing = || EngineError::invalid("git", "this session has no project");
+        let folder = path.as_deref().ok_or_else(missing)?;
+        workspace.set_steward(folder, is_wanted).map_err(|error| refused(&error))?;
+    }
+    let git = path.as_deref().is_some_and(|path| workspace.has_steward(path));
     let path = path.map_or(Value::Nil, |path| Value::str(path.to_string_lossy()));
-    let pairs = [("session", Value::str(name)), ("path", path)].into_iter();
+    let pairs = [("session", Value::str(name)), ("path", path), ("git", Value::bool(git))];
+    let pairs = pairs.into_iter();
     Ok(success("project", pairs.chain(origin.map(|word| ("origin", Value::keyword(word))))))
 }
 

@@ -5,8 +5,10 @@
 
 use bridle_history::record_source::kind_of;
 use bridle_history::session_fold::{self, HistoryFold};
+use bridle_host::ActContext;
 use bridle_loop::{
-    Action, ForkPoint, Order, Outcome, RecordKind, SessionId, SessionStart, SessionState,
+    Action, FileRequest, ForkPoint, Order, Outcome, RecordKind, SessionId, SessionStart,
+    SessionState,
 };
 use bridle_record::{
     ForgetRequest, ForgetResult, RecordFilter, RecordNumber, RecordReader, RecordStore, StoreError,
@@ -18,6 +20,7 @@ use tokio::sync::oneshot;
 
 use crate::access::principal::Principal;
 use crate::engine::error::{EngineError, EngineErrorCode};
+use crate::engine::home::own_files::{RESTART, is_change};
 use crate::engine::hub::{Hub, SessionHandle};
 use crate::engine::sessions::inbox_item::InboxItem;
 use crate::engine::sessions::live_session::{LiveSessionSlot, OwnerWords, SlotState};
@@ -41,9 +44,11 @@ pub(in crate::engine) fn is_for(order: &Order) -> bool {
 pub(in crate::engine) async fn carry_out(
     hub: &Arc<Hub>,
     asker: &LiveSessionSlot,
+    context: ActContext,
     order: &Order,
 ) -> Outcome {
     let done = match order.action() {
+        Action::File(request) if is_change(request) => change(hub, request, order, context).await,
         Action::Forget { what } => forget(hub, asker, what).await,
         Action::Fork { record, name } => fork(hub, asker, *record, name.as_deref()).await,
         other => Err(format!("`{}` is nothing that the daemon does", other.name())),
@@ -52,6 +57,34 @@ pub(in crate::engine) async fn carry_out(
         Ok(result) => Outcome::Done(result),
         Err(reason) => Outcome::Failed(reason.into()),
     }
+}
+
+/// Whether an order is to start the daemon anew: its outcome comes from the daemon that starts.
+pub(in crate::engine) fn is_restart(order: &Order) -> bool {
+    is_for(order) && matches!(order.action(), Action::Other(name) if name.as_str() == RESTART)
+}
+
+/// Changes a file of bridle itself; policies hold at once.
+async fn change(
+    hub: &Arc<Hub>,
+    request: &FileRequest,
+    order: &Order,
+    context: ActContext,
+) -> Result<Value, String> {
+    let workspace = hub.home.abilities.workspace.clone().ok_or("this daemon changes no files")?;
+    let (own, principal) = (hub.home.abilities.own_files.clone(), context.principal.clone());
+    let is_policy = own.is_policy(request);
+    let (request, order) = (request.clone(), order.clone());
+    let work = move || own.change(&workspace, &request, &order, &context);
+    let done = tokio::task::spawn_blocking(work).await.map_err(|error| error.to_string())??;
+    if !is_policy {
+        return Ok(done);
+    }
+    let installed = (hub.install)(hub, &principal).await;
+    let hash = installed.map_err(|error| error.reason)?.to_string();
+    let pairs = done.pairs().into_iter().flatten();
+    let pairs = pairs.flat_map(|(key, value)| [key.clone(), value.clone()]);
+    Ok(Value::list(pairs.chain([Value::keyword("installed"), Value::str(hash)])))
 }
 
 /// Forgets a session by its name, or a record by its number.

@@ -66,7 +66,11 @@ fn configured(home: &Home, sources: &mut TextSources) {
     for policy in set.policies() {
         // Every grant ends; to read a policy takes a while.
         let ends = policy.text.contains("context.now <");
-        if ends && GrantTerms::of_policy(policy).is_some() {
+        let grant = ends.then(|| GrantTerms::of_policy(policy)).flatten();
+        if let Some(grant) = grant {
+            if let Some((host, port)) = grant.granted_host() {
+                sources.add_granted_host(host, port);
+            }
             sources.add(TextSource::Grant, &policy.text);
             sources.add(TextSource::Grant, &policy.prose);
         } else {

@@ -3,6 +3,7 @@
 use bridle_sexp::civil_date::civil_from_days;
 use bridle_sexp::{Value, read_one};
 
+use super::reach::GrantReach;
 use super::{GrantPlace, GrantTerms, GrantText};
 use crate::policy::edit_facts::WHOLE_FILE;
 
@@ -21,7 +22,8 @@ impl GrantTerms {
 
     /// Says what it permits, without the time and the owner.
     pub fn outline(&self) -> String {
-        format!("{}{}{}", self.what(), self.place(), self.destination())
+        let reach = self.reach.as_ref().map(GrantReach::outline).unwrap_or_default();
+        format!("{}{}{}{reach}", self.what(), self.place(), self.destination())
     }
 
     fn what(&self) -> String {
@@ -30,7 +32,11 @@ impl GrantTerms {
         if let Some(hash) = self.text(GrantText::Hash) {
             return format!("exactly the {name:?} that was asked for (hash {hash})");
         }
+        if let Some(what) = self.reach.as_ref().and_then(GrantReach::what) {
+            return format!("{what}{by}");
+        }
         match self.text(GrantText::Arguments) {
+            _ if self.reach.is_some() => format!("{name:?}{by}"),
             Some(hash) => format!("{name:?}{by} with just the arguments asked for (hash {hash})"),
             None => format!("{name:?}{by} with any arguments"),
         }
@@ -45,6 +51,7 @@ impl GrantTerms {
             (_, None) => String::new(),
         };
         match &self.place {
+            GrantPlace::Any => at,
             GrantPlace::Below(folder) => format!(" in any file below {folder:?}"),
             GrantPlace::Both(one, other) => format!("{at}, which changes {one:?} and {other:?}"),
             GrantPlace::One(kind, id) if **kind == *"Path" => match file == Some(id) {

@@ -253,3 +253,82 @@ fn commits_are_granted_for_their_project_and_no_other() {
     assert!(terms.sentence().contains("\"commit\" by \"stage\""), "{}", terms.sentence());
     assert!(terms.sentence().ends_with("in \"/p\"."), "{}", terms.sentence());
 }
+
+#[test]
+fn a_host_is_granted_for_reading_and_for_its_port() {
+    let facts = |action: &str, url: &str, more: &str| {
+        let described = format!(
+            "(:principal \"uid:1\" :owner t :by :thinker :session-owner \"uid:1\" :target :http \
+             :payload (:action :{action} :url {url:?} {more}))"
+        );
+        PolicyFacts::described(&described).unwrap_or_else(|why| panic!("{described}: {why}"))
+    };
+    let asked = facts("get", "https://example.org/a", "");
+    let terms = asked.grant(GrantScope::Host, UNTIL).expect("a scope");
+    let (set, read) = granted(&terms);
+    assert_eq!(read, terms, "read back: {}", terms.to_cedar());
+    let allowed = |it: &PolicyFacts| {
+        let is_allowed = set.find(it).word == PolicyVerdict::Allow;
+        assert_eq!(read.includes(it), is_allowed, "{}", read.sentence());
+        is_allowed
+    };
+    assert!(allowed(&facts("get", "https://example.org/b?c", "")));
+    for (action, url, more) in [
+        ("get", "https://example.org.evil.net/", ""),
+        ("get", "https://www.example.org/", ""),
+        ("get", "https://example.org:8443/", ""),
+        ("get", "http://example.org/", ""),
+        ("head", "https://example.org/", ""),
+        ("post", "https://example.org/", ":body \"x\""),
+        ("get", "https://example.org/", ":secrets (\"authorization: bot\")"),
+        ("get", "https://example.org/", ":prepared (:keys t)"),
+    ] {
+        assert!(!allowed(&facts(action, url, more)), "{action} {url} {more}");
+    }
+    let sentence = terms.sentence();
+    assert!(
+        sentence.contains("\"get\" by \"http\" to the host \"example.org\", port 443"),
+        "{sentence}"
+    );
+    assert!(facts("post", "https://example.org/", "").grant(GrantScope::Host, 1).is_none());
+}
+
+#[test]
+fn runs_are_read_back_as_they_were_granted() {
+    let facts = |inside: bool, more: &str| {
+        let inside = if inside { ":inside t :staged t" } else { "" };
+        let described = format!(
+            "(:principal \"uid:1\" :owner t :by :thinker :session-owner \"uid:1\" :target :exec \
+             :payload (:action :exec :argv (\"git\" \"fetch\") :cwd \"/p/src\" :network (\"b.example\" \"a.example\") \
+             :prepared (:project \"/p\" {inside} :commands (\"git fetch\") {more})))"
+        );
+        PolicyFacts::described(&described).unwrap_or_else(|why| panic!("{described}: {why}"))
+    };
+    for (inside, scopes) in [(true, 2), (false, 1)] {
+        let asked = facts(inside, "");
+        let terms: Vec<GrantTerms> = [GrantScope::Command, GrantScope::Host]
+            .into_iter()
+            .filter_map(|scope| asked.grant(scope, UNTIL))
+            .collect();
+        assert_eq!(terms.len(), scopes);
+        for terms in terms {
+            let (set, read) = granted(&terms);
+            assert_eq!(read, terms, "{}", terms.to_cedar());
+            assert_eq!(set.find(&asked).word, PolicyVerdict::Allow, "{}", terms.to_cedar());
+            assert!(read.includes(&asked));
+            for more in [":keys t", ":commands ()"] {
+                let other = facts(inside, more);
+                assert_eq!(read.includes(&other), set.find(&other).word == PolicyVerdict::Allow);
+            }
+            // What is granted in the project is for the project alone.
+            assert!(!inside || !read.includes(&facts(false, "")), "{}", read.sentence());
+        }
+    }
+    let sentence = facts(true, "").grant(GrantScope::Command, UNTIL).unwrap().sentence();
+    let said = "to run nothing but \"git fetch\", with any arguments by \"exec\" in the project \"/p\", with no host \
+                but \"a.example\" and \"b.example\"";
+    assert!(sentence.contains(said), "{sentence}");
+    let code = facts(true, ":code (\"dynamic\")");
+    assert!(code.grant(GrantScope::Command, UNTIL).is_none());
+    assert!(facts(true, ":keys t").grant(GrantScope::Host, UNTIL).is_none());
+}
