@@ -229,6 +229,8 @@ impl Conversation {
 
     fn switch(&mut self, name: Option<String>) {
         if name.is_none() || name != self.session {
+            // What waits belongs to the session that is left; what is typed from now on, to the other one.
+            self.queue.clear();
             self.link = LinkState::Connecting(None);
             self.effects.push(ChatEffect::Switch(name));
         }

@@ -70,7 +70,6 @@ impl Conversation {
         self.session = Some(session);
         self.heard = HeardNumbers::after(cursor);
         self.pending.clear();
-        self.queue.clear();
         self.questions.clear();
         self.tail.take();
         self.lost_tail.take();

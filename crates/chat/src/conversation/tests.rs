@@ -305,6 +305,23 @@ fn what_a_session_used_stands_in_its_line() {
 }
 
 #[test]
+fn what_is_typed_before_another_session_is_there_goes_to_it() {
+    let mut it = HeldConversation::new();
+    it.hear("(:type :STATUS :payload (:status :thinking :turn 1))");
+    it.type_in("for the old one");
+    it.press(ChatKey::Enter);
+    it.press(ChatKey::Alt('n'));
+    it.type_in("for the new one");
+    it.press(ChatKey::Enter);
+    it.sent.clear();
+    let (session, state) = ("new".to_owned(), "idle".to_owned());
+    it.take(ChatEvent::Attached { session, head: 0, cursor: 0, state });
+    let prompts: Vec<&String> = it.sent.iter().filter(|form| form.contains("one\"")).collect();
+    assert_eq!(prompts.len(), 1, "{prompts:?}");
+    assert!(prompts[0].contains("for the new one"), "{prompts:?}");
+}
+
+#[test]
 fn the_area_fits_every_size() {
     let mut it = HeldConversation::new();
     it.ask();
