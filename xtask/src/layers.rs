@@ -121,9 +121,9 @@ const RULES: &[LayerRule] = &[
         outside: OutsideRule::Without(RUNTIMES),
     },
     LayerRule {
-        // Skills of a home: files and threads, no protocol.
+        // Skills of a home: files, threads, processes in the jail; no protocol.
         name: "bridle-skill-host",
-        rooms: &["bridle-host", "bridle-loop", "bridle-sexp", "bridle-skill"],
+        rooms: &["bridle-host", "bridle-jail", "bridle-loop", "bridle-sexp", "bridle-skill"],
         test_rooms: &[],
         outside: OutsideRule::Without(&["clap", "toml", "anyhow"]),
     },
@@ -131,7 +131,7 @@ const RULES: &[LayerRule] = &[
         // Bytes in, bytes out: who sends them, with which key, is the host's.
         name: "bridle-models",
         rooms: &["bridle-org", "bridle-sexp"],
-        test_rooms: &[],
+        test_rooms: &["bridle-skill"],
         outside: OutsideRule::Without(RUNTIMES),
     },
     LayerRule {

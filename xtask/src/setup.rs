@@ -78,6 +78,11 @@ const PACKAGES: &[DebianPackage] = &[
         sign: PresenceSign::File("/usr/lib/python3/dist-packages/websockets/__init__.py"),
     },
     DebianPackage {
+        name: "python3-aiosmtpd",
+        why: "the mail server of delivery tests",
+        sign: PresenceSign::File("/usr/lib/python3/dist-packages/aiosmtpd/__init__.py"),
+    },
+    DebianPackage {
         name: "mypy",
         why: "types of the Python client",
         sign: PresenceSign::Program("mypy"),

@@ -44,13 +44,13 @@ pub(crate) use sessions::inbound_message::{ShellSignal, request_id};
 pub(crate) use shells::attached_shell::{ApprovalVerdict, AttachedShell, ResponseEffect};
 pub(crate) use shells::join::{answer_stranger, attach, attach_fresh, refuse_stranger_answer};
 pub(crate) use start::{start_hub, stop_hub};
-#[cfg(test)]
-pub(crate) use stream::EngineActivity;
 pub(crate) use stream::{
     AttachRequest, AttachRole, AttachSnapshot, EventView, OutboundItem, PieceChannel,
     SessionStatus, ShellOffer, ShownPiece, StreamEvent, StreamEventKind, StreamMode,
     workload_pairs,
 };
+#[cfg(test)]
+pub(crate) use stream::{EngineActivity, SkillReporter};
 
 #[cfg(test)]
 mod tests;

@@ -14,6 +14,7 @@
 //! - [`why`]: the decisions behind a record, and what they rest on
 //! - [`ledger`]: effects, from intent to outcome
 //! - [`cost`]: what thoughts cost
+//! - [`thoughts`]: prompts of the past, and the drafts that came
 //! - `proposed`: decisions with the payload that they were about
 //! - [`rehearse`]: what other policies would have said
 //! - [`upkeep`]: how large the record is; sessions to forget
@@ -39,6 +40,7 @@ pub mod rehearse;
 pub mod replay;
 pub mod rethink;
 pub mod session_fold;
+pub mod thoughts;
 pub mod upkeep;
 pub mod why;
 

@@ -21,6 +21,8 @@ use bridle_sexp::Value;
 
 use crate::io::{ActIo, HostFuture};
 
+pub use system::SYSTEM_ACTIONS;
+
 /// Carries out orders to one target.
 pub trait Actuator: Send + Sync {
     /// Names of its actions, where the loop knows and describes them all.
@@ -89,8 +91,6 @@ pub enum Readership {
     Others,
 }
 
-pub use system::SYSTEM_ACTIONS;
-
 /// The end of an order that was begun before a crash.
 #[derive(Debug, PartialEq)]
 pub enum CrashOutcome {
@@ -158,7 +158,7 @@ impl ActuatorRegistry {
         self.add(KeywordName::new("tally"), Box::new(tally::TallyActuator::new(directory)));
     }
 
-    /// Adds an actuator of the daemon.
+    /// Adds an actuator of the daemon, in the place of one of the same name.
     pub(crate) fn add(&mut self, name: KeywordName, actuator: Box<dyn Actuator>) {
         // One of the same name is in the place of what every host begins with.
         self.own.retain(|(known, _)| *known != name);

@@ -19,6 +19,14 @@ pub enum InferenceError {
     /// The request is one that no provider takes.
     #[error("the request cannot be written: {0}")]
     Request(#[from] RequestError),
+    /// The skill that the provider names failed.
+    #[error("skill `{skill}` of the provider: {reason}")]
+    Skill {
+        /// Its name.
+        skill: String,
+        /// The reason.
+        reason: String,
+    },
     /// Nobody answers at the address.
     #[error("`{address}` cannot be reached: {reason}")]
     Connect {
@@ -77,6 +85,7 @@ impl InferenceError {
             | Self::KeyHost(_)
             | Self::Client(_)
             | Self::Request(_)
+            | Self::Skill { .. }
             | Self::Canceled => false,
         }
     }

@@ -11,13 +11,14 @@ use bridle_host::CancelFlag;
 use bridle_models::{
     CallIdPrefix, FailureKind, HttpHeaderValue, HttpRequest, ModelRequest, ModelResponse, Provider,
     ProviderFailure, ProviderModel, ResponseAssembler, ResponseHead, StreamDecoder, StreamEvent,
-    decode_error, decode_response, encode_request,
+    decode_error, decode_response,
 };
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Method, Response};
 use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::client::{HttpClients, root_cause};
+use crate::codec_skill::{self, CodecSkills, EncodedOrder, NoCodecSkills};
 use crate::error::{InferenceError, SilentPhase};
 use crate::key::{KeyReader, ProviderKey};
 use crate::retry;
@@ -36,6 +37,7 @@ const MAX_HEADERS: usize = 128;
 pub struct ModelExchanger {
     clients: Arc<HttpClients>,
     keys: Arc<KeyReader>,
+    skills: Arc<dyn CodecSkills>,
 }
 
 /// Request to one model.
@@ -86,7 +88,21 @@ struct FailedAttempt {
 impl ModelExchanger {
     /// Makes an exchanger with keys from this reader.
     pub fn new(keys: KeyReader) -> Self {
-        Self { clients: Arc::default(), keys: Arc::new(keys) }
+        Self { clients: Arc::default(), keys: Arc::new(keys), skills: Arc::new(NoCodecSkills) }
+    }
+
+    /// Has skills that providers name called by this.
+    #[must_use]
+    pub fn with_codec_skills(self, skills: Arc<dyn CodecSkills>) -> Self {
+        Self { skills, ..self }
+    }
+
+    /// The request as it would go out.
+    ///
+    /// # Errors
+    /// The request cannot be written, or the skill of the provider fails.
+    pub async fn encode(&self, order: &ExchangeOrder) -> Result<HttpRequest, InferenceError> {
+        Ok(self.encoded(order).await?.http)
     }
 
     /// Sends a request and reads its answer. `show` gets the pieces as they come.
@@ -99,31 +115,38 @@ impl ModelExchanger {
         cancel: &CancelFlag,
         show: &PieceSink<'_>,
     ) -> Result<FinishedExchange, InferenceError> {
-        let settings = order.provider.codec_settings(&order.model);
-        let http = encode_request(order.provider.codec, &settings, &order.request)?;
+        let answered = async {
+            let encoded = self.encoded(order).await?;
+            self.attempts(order, &encoded, show).await
+        };
         tokio::select! {
             biased;
             () = cancel.cancelled() => Err(InferenceError::Canceled),
-            done = self.attempts(order, &http, show) => done,
+            done = answered => done,
         }
+    }
+
+    async fn encoded(&self, order: &ExchangeOrder) -> Result<EncodedOrder, InferenceError> {
+        let ExchangeOrder { provider, model, request, .. } = order;
+        codec_skill::encode(&*self.skills, provider, model, request).await
     }
 
     async fn attempts(
         &self,
         order: &ExchangeOrder,
-        http: &HttpRequest,
+        encoded: &EncodedOrder,
         show: &PieceSink<'_>,
     ) -> Result<FinishedExchange, InferenceError> {
         let patience = order.provider.patience;
         let end = Instant::now() + patience.total;
         let mut failed = 0;
         loop {
-            let attempt = timeout_at(end, self.attempt(order, http, show)).await;
+            let attempt = timeout_at(end, self.attempt(order, encoded, show)).await;
             let overlong = |_| InferenceError::Overlong(patience.total);
             let attempt = attempt.map_err(overlong)?;
             let FailedAttempt { error, has_shown } = match attempt {
                 Ok((response, first_byte)) => {
-                    let (attempts, request_bytes) = (failed + 1, http.body.len());
+                    let (attempts, request_bytes) = (failed + 1, encoded.http.body.len());
                     return Ok(FinishedExchange { response, attempts, request_bytes, first_byte });
                 }
                 Err(attempt) => attempt,
@@ -148,23 +171,23 @@ impl ModelExchanger {
     async fn attempt(
         &self,
         order: &ExchangeOrder,
-        http: &HttpRequest,
+        encoded: &EncodedOrder,
         show: &PieceSink<'_>,
     ) -> Result<(ModelResponse, Duration), FailedAttempt> {
         let early = |error| FailedAttempt { error, has_shown: false };
         let begun = Instant::now();
-        let response = self.send(&order.provider, http).await.map_err(early)?;
+        let response = self.send(&order.provider, &encoded.http).await.map_err(early)?;
         let first_byte = begun.elapsed();
         let head = head_of(&response);
-        let answer = AnswerReader { order, response };
+        let answer = AnswerReader { order, response, skills: &*self.skills };
         if !(200..300).contains(&head.status) {
             let failure = answer.error(&head).await;
             self.forget_refused_key(&order.provider, &failure);
             return Err(early(InferenceError::Provider(Box::new(failure))));
         }
-        let response = match head.is_event_stream() {
-            true => answer.stream(show).await?,
-            false => answer.document(&head, show).await?,
+        let response = match (&encoded.reader, head.is_event_stream()) {
+            (None, true) => answer.stream(show).await?,
+            (reader, _) => answer.document(&head, reader.as_deref(), show).await?,
         };
         Ok((response, first_byte))
     }
@@ -217,6 +240,7 @@ impl ModelExchanger {
 struct AnswerReader<'o> {
     order: &'o ExchangeOrder,
     response: Response,
+    skills: &'o dyn CodecSkills,
 }
 
 impl AnswerReader<'_> {
@@ -263,10 +287,15 @@ impl AnswerReader<'_> {
     async fn document(
         mut self,
         head: &ResponseHead,
+        reader: Option<&str>,
         show: &PieceSink<'_>,
     ) -> Result<ModelResponse, FailedAttempt> {
         let early = |error| FailedAttempt { error, has_shown: false };
-        let body = self.body(MAX_DOCUMENT_BYTES + 1).await.map_err(early)?;
+        let mut body = self.body(MAX_DOCUMENT_BYTES + 1).await.map_err(early)?;
+        if let Some(skill) = reader {
+            let read = codec_skill::decode(self.skills, skill, head, body).await;
+            body = read.map_err(early)?;
+        }
         let (codec, call_ids) = (self.order.provider.codec, self.order.call_ids.clone());
         let response = decode_response(codec, &self.order.model.name, call_ids, head, &body);
         let response = self.complete(Some(response), false)?;

@@ -10,6 +10,7 @@
 //! - `key`: keys by their source
 //! - `client`: HTTP clients, one for each way to reach a server
 //! - `retry`: times between attempts
+//! - `codec_skill`: skills that wrap or replace a codec
 //! - `exchange`: one request and its answer
 //! - `served_models`: the list of models of a server
 #![forbid(unsafe_code)]
@@ -19,11 +20,13 @@ mod error;
 mod key;
 
 mod client;
+mod codec_skill;
 mod exchange;
 mod retry;
 mod served_models;
 
 pub use client::HttpClients;
+pub use codec_skill::{CodecSkills, CodecStage, NoCodecSkills};
 pub use error::InferenceError;
 pub use exchange::{ExchangeOrder, ExchangePiece, FinishedExchange, ModelExchanger};
 pub use key::{KeyReader, NoSecrets, ProviderKey, SecretLookup};

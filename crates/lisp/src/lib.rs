@@ -41,6 +41,9 @@ mod trap;
 mod types;
 mod value;
 
+/// Text of the part of the prelude that defines skills, for other Lisps.
+pub const SKILL_DEFINITIONS: &str = include_str!("prelude/skill.lisp");
+
 pub use instance::{CallProgress, FunctionHandle, Instance, InstanceLimits, Snapshot};
 pub use report::{LispError, LispErrorKind, SourceLocation};
 pub use trap::LimitKind;

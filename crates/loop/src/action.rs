@@ -163,6 +163,9 @@ pub enum Action {
     Other(KeywordName),
 }
 
+/// Action of the daemon that makes a skill of a text, which it looks at before it is judged.
+const CREATE_SKILL: &str = "create-skill";
+
 /// Things that an action touches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TouchedResource {
@@ -505,6 +508,9 @@ impl Action {
     pub(crate) fn fault<'a>(&'a self, payload: &'a Value) -> Option<&'a str> {
         match self {
             Self::Snapshot { .. } => payload.get(PREPARED)?.get("fault")?.as_str(),
+            Self::Other(name) if name.as_str() == CREATE_SKILL => {
+                payload.get(PREPARED)?.get("fault")?.as_str()
+            }
             Self::File(_) | Self::Exec(_) | Self::Http(_) | Self::Stage(_) => {
                 self.effect_facts()?.fault.as_deref()
             }

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use bridle_host::ThoughtIo;
+use bridle_inference::{ExchangeOrder, ModelExchanger};
 use bridle_loop::ThinkerPrompt;
-use bridle_models::{ModelUsage, encode_request};
+use bridle_models::{CallIdPrefix, ModelUsage};
 use bridle_sexp::Value;
 
 use crate::price_book::PriceBook;
@@ -21,6 +22,7 @@ const ANSWER_TOKENS: u64 = 4_096;
 /// Maker of previews.
 pub struct PromptPreviewer {
     registry: Arc<ProviderRegistry>,
+    exchanger: ModelExchanger,
     prices: Arc<dyn PriceBook>,
     gatherer: PromptGatherer,
 }
@@ -48,11 +50,12 @@ impl PromptPreviewer {
     /// Previews prompts with what a thinker of models is made of.
     pub fn new(
         registry: Arc<ProviderRegistry>,
+        exchanger: ModelExchanger,
         prices: Arc<dyn PriceBook>,
         recall: Arc<dyn MemoryRecall>,
         files: Arc<dyn PromptFiles>,
     ) -> Self {
-        Self { registry, prices, gatherer: PromptGatherer::new(recall, files) }
+        Self { registry, exchanger, prices, gatherer: PromptGatherer::new(recall, files) }
     }
 
     /// The request that a prompt would become. Sends nothing.
@@ -71,9 +74,13 @@ impl PromptPreviewer {
         let table = ToolTable::of(io.offered());
         let plan = PromptPlan { prompt, context: &context, table: &table, seat: &seat };
         let built = plan.build(PromptBudget::of(&seat));
-        let settings = seat.provider.codec_settings(&seat.model);
-        let http = encode_request(seat.provider.codec, &settings, &built.request)
-            .map_err(|error| error.to_string())?;
+        let order = ExchangeOrder {
+            provider: seat.provider.clone(),
+            model: seat.model.clone(),
+            request: built.request.clone(),
+            call_ids: CallIdPrefix(String::new()),
+        };
+        let http = self.exchanger.encode(&order).await.map_err(|error| error.to_string())?;
         let (bytes, tokens) = (http.body.len(), built.tokens);
         let head = ManifestHead { seat: &seat, because: &because, bytes, tokens };
         let manifest = manifest(&head, &built.parts, &[]);

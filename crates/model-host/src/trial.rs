@@ -112,6 +112,11 @@ pub fn advice(error: &InferenceError, seat: &ModelSeat) -> String {
             }
             _ => "the provider's own status page may say more".to_owned(),
         },
+        InferenceError::Skill { skill, .. } => {
+            format!(
+                "see `bridle skill list` in the daemon's home, and `:CODEC_SKILL:` of `{name}`: {skill}"
+            )
+        }
         InferenceError::Request(_) | InferenceError::Canceled => String::new(),
     }
 }

@@ -392,14 +392,14 @@ fn splice_previous(
 }
 
 /// Rule for returning opaque state: to its codec and model, and, where it is of one turn, in that turn.
-struct KeptState<'r> {
-    codec: CodecName,
-    model: &'r str,
-    is_this_turn: bool,
+pub(crate) struct KeptState<'r> {
+    pub(crate) codec: CodecName,
+    pub(crate) model: &'r str,
+    pub(crate) is_this_turn: bool,
 }
 
 impl KeptState<'_> {
-    fn returns(&self, state: &OpaqueState) -> bool {
+    pub(crate) fn returns(&self, state: &OpaqueState) -> bool {
         let is_alive = match state.lifetime {
             OpaqueLifetime::Conversation => true,
             OpaqueLifetime::Turn => self.is_this_turn,

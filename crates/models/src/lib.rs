@@ -10,6 +10,7 @@
 //! - `arguments`: the arguments of a tool call, repaired where only one reading is possible
 //! - `response`: events put together into one answer
 //! - `sse`: bytes to server-sent events
+//! - `request_value`: a request as skills that wrap a codec get it
 //! - `codec`: the four wire formats; `model_list`: what a server says it has
 //! - `provider`: `models.org`: reading, comparing, the default text
 //! - `estimate`, `money`, `price`: how large a request is, and what it costs
@@ -32,6 +33,7 @@ mod sse;
 
 mod codec;
 mod model_list;
+mod request_value;
 
 mod provider;
 
@@ -65,6 +67,7 @@ pub use request::{
     DeliveryMode, ModelRequest, ReasoningEffort, RequestError, SamplingOptions, SystemPart,
     ToolChoice, ToolDefinition, ToolParallelism,
 };
+pub use request_value::request_value;
 pub use response::{ModelResponse, ResponseAssembler};
 pub use sse::{MAX_SSE_EVENT_BYTES, SseDecoder, SseError, SseEvent};
 pub use usage::ModelUsage;

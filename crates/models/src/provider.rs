@@ -40,6 +40,8 @@ pub struct Provider {
     pub address: ProviderAddress,
     /// Wire format.
     pub codec: CodecName,
+    /// Skill that wraps or replaces it, by name.
+    pub codec_skill: Option<String>,
     /// Kind of `openai-chat`.
     pub dialect: ChatDialect,
     /// Whether prompts leave the user's machines.

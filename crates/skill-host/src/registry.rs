@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::SystemTime;
 
 use bridle_skill::{
-    CapabilitySet, MAX_SKILL_BYTES, PartKind, Skill, SkillFault, SkillId, SkillLimits, SkillSource,
-    SkillTrigger, dependency_order, test_skill,
+    CapabilitySet, MAX_SKILL_BYTES, NoProcesses, PartKind, Skill, SkillFault, SkillId, SkillLimits,
+    SkillRuntime, SkillSource, SkillTrigger, dependency_order, test_skill,
 };
 
 use crate::storage::SkillStorage;
@@ -110,6 +110,8 @@ pub struct SkillRegistry {
     folder: RwLock<Option<PathBuf>>,
     storage: SkillStorage,
     limits: SkillLimits,
+    /// Starter of programs that run in processes.
+    runtime: Box<dyn SkillRuntime>,
     table: RwLock<Arc<SkillTable>>,
     files: Mutex<BTreeMap<PathBuf, ReadFile>>,
     versions: Mutex<HashMap<String, Arc<Skill>>>,
@@ -122,10 +124,26 @@ impl SkillRegistry {
             folder: RwLock::new(folder),
             storage,
             limits: SkillLimits::default(),
+            runtime: Box::new(NoProcesses),
             table: RwLock::default(),
             files: Mutex::default(),
             versions: Mutex::default(),
         }
+    }
+
+    /// Has programs that run in processes started by this.
+    #[must_use]
+    pub fn with_runtime(self, runtime: Box<dyn SkillRuntime>) -> Self {
+        Self { runtime, ..self }
+    }
+
+    /// A text as a skill: loaded, not tested, and not in the table. Blocks.
+    ///
+    /// # Errors
+    /// The first thing that is wrong with it.
+    pub fn load(&self, text: &str, file: &str) -> Result<Arc<Skill>, SkillFault> {
+        let source = SkillSource::read(text, file)?;
+        Skill::load_with(source, self.limits, &*self.runtime).map(Arc::new)
     }
 
     /// Whether there is a folder to look at.
@@ -138,7 +156,8 @@ impl SkillRegistry {
         *self.folder.write().unwrap_or_else(PoisonError::into_inner) = Some(folder);
     }
 
-    fn folder(&self) -> Option<PathBuf> {
+    /// The folder, if there is one.
+    pub fn folder(&self) -> Option<PathBuf> {
         self.folder.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
@@ -160,7 +179,7 @@ impl SkillRegistry {
         }
         let text = self.storage.read_version(hash)?;
         let source = SkillSource::read(&text, "an earlier version").ok()?;
-        let skill = Arc::new(Skill::load(source, self.limits).ok()?);
+        let skill = Arc::new(Skill::load_with(source, self.limits, &*self.runtime).ok()?);
         if skill.source().hash != hash {
             return None;
         }
@@ -247,7 +266,8 @@ impl SkillRegistry {
             let (list, advice) = (list.join(", "), format!("bridle skill enable {file}"));
             return Err(wrong(format!("{WIDER}{list}; to allow that: {advice}")));
         }
-        let skill = Skill::load(source, self.limits).map_err(|it| wrong(fault(&it)))?;
+        let skill = Skill::load_with(source, self.limits, &*self.runtime);
+        let skill = skill.map_err(|it| wrong(fault(&it)))?;
         let skill = Arc::new(skill);
         let failed = test_skill(&skill).into_iter().find_map(|test| {
             let reason = test.failure?;
@@ -304,6 +324,15 @@ impl SkillTable {
     /// A table of one skill.
     pub(crate) fn of_one(skill: &Arc<Skill>) -> Self {
         let mut table = Self::default();
+        let entry = SkillEntry { skill: Arc::clone(skill), file: PathBuf::new() };
+        table.skills.insert(skill.manifest().id.clone(), entry);
+        table.sort();
+        table
+    }
+
+    /// Copy of the table with this skill in the place of that of its name.
+    pub(crate) fn with(&self, skill: &Arc<Skill>) -> Self {
+        let mut table = Self { skills: self.skills.clone(), ..Self::default() };
         let entry = SkillEntry { skill: Arc::clone(skill), file: PathBuf::new() };
         table.skills.insert(skill.manifest().id.clone(), entry);
         table.sort();

@@ -63,6 +63,32 @@ impl SkillStorage {
         read(&path, MAX_SKILL_BYTES).ok().flatten()
     }
 
+    /// Keeps what a file had before a text was installed: a text, or that there was none.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub(crate) fn keep_previous(
+        &self,
+        skill: &SkillId,
+        text: Option<&str>,
+    ) -> Result<(), StorageError> {
+        let marked = text.map_or_else(String::new, |text| format!("={text}"));
+        write(&self.previous_file(skill), &marked)
+    }
+
+    /// Text that a file had before: `Some(None)` where there was no file.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub(crate) fn previous(&self, skill: &SkillId) -> Result<Option<Option<String>>, StorageError> {
+        let kept = read(&self.previous_file(skill), MAX_SKILL_BYTES + 1)?;
+        Ok(kept.map(|marked| marked.strip_prefix('=').map(str::to_owned)))
+    }
+
+    fn previous_file(&self, skill: &SkillId) -> PathBuf {
+        self.folder.join("previous").join(skill.as_str())
+    }
+
     /// Value that a skill saved last for this principal; nil before the first.
     ///
     /// # Errors
@@ -72,6 +98,24 @@ impl SkillStorage {
         let Some(text) = read(&path, MAX_SAVED_BYTES)? else { return Ok(Value::Nil) };
         let value = read_one(&text).map(|tree| tree.root().to_value());
         value.map_err(|_| StorageError::Damaged(path))
+    }
+
+    /// Principals for whom a skill saved something.
+    pub fn saved_for(&self, skill: &SkillId) -> Vec<String> {
+        let entries = fs::read_dir(self.folder.join("saved").join(skill.as_str()));
+        let names = entries.into_iter().flatten().flatten().map(|entry| entry.file_name());
+        let bytes = |name: &str| {
+            let digits = name
+                .as_bytes()
+                .chunks(2)
+                .map(|two| u8::from_str_radix(std::str::from_utf8(two).ok()?, 16).ok());
+            String::from_utf8(digits.collect::<Option<Vec<u8>>>()?).ok()
+        };
+        let mut all: Vec<String> = names
+            .filter_map(|name| bytes(name.to_str().filter(|it| !it.starts_with('.'))?))
+            .collect();
+        all.sort();
+        all
     }
 
     /// Saves a value of a skill for this principal.

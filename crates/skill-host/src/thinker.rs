@@ -28,8 +28,11 @@ use crate::turn_log;
 /// Calls that wait with their instance; of more, the instance is given up and the skill runs again.
 const MAX_LIVE_CALLS: usize = 256;
 
+/// Of them, calls whose instance is a process.
+const MAX_LIVE_PROCESSES: usize = 16;
+
 /// Prefix of the name under which a skill is a draft's author.
-const NAME_PREFIX: &str = "skill:";
+pub(crate) const NAME_PREFIX: &str = "skill:";
 
 /// Calls that wait, by the turn that they belong to.
 type LiveCalls = Arc<Mutex<HashMap<(SessionId, TurnId), SkillRun>>>;
@@ -203,7 +206,10 @@ impl SkillTurn<'_> {
 
     fn park(&self, run: SkillRun) {
         let mut live = self.live();
-        if live.len() < MAX_LIVE_CALLS {
+        let is_process = |run: &SkillRun| run.skill().is_process();
+        let processes = live.values().filter(|waiting| is_process(waiting)).count();
+        let has_room = !is_process(&run) || processes < MAX_LIVE_PROCESSES;
+        if live.len() < MAX_LIVE_CALLS && has_room {
             live.insert(self.key(), run);
         }
     }
@@ -285,6 +291,25 @@ pub(crate) fn proposals(skill: &Skill, answer: &SkillAnswer) -> Result<Vec<Propo
         Ok(Proposal { explanation, ..Proposal::new(target, payload.clone()) })
     };
     answer.actions.iter().map(proposal).collect()
+}
+
+/// Text and actions of the draft that ended a turn, as [`SkillAnswer`] has them.
+pub(crate) fn answer_parts(draft: &Draft) -> (String, Vec<(Option<String>, Value)>) {
+    let (mut text, mut actions) = (draft.text.to_string(), Vec::new());
+    for (place, call) in draft.calls.iter().enumerate() {
+        let said = call.payload.get("text").and_then(Value::as_str);
+        let is_first = place == 0 && draft.text.is_empty() && call.target.is_none();
+        // A text before actions is a message of its own.
+        let is_text = |said: &&str| is_first && Proposal::message(said).payload == call.payload;
+        match said.filter(is_text) {
+            Some(said) => text = said.to_owned(),
+            None => {
+                let target = call.target.as_ref().map(|name| name.as_str().to_owned());
+                actions.push((target, call.payload.clone()));
+            }
+        }
+    }
+    (text, actions)
 }
 
 /// The skill as the author of a draft.

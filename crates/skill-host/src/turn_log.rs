@@ -1,7 +1,7 @@
 //! Requests and answers of a turn, as its drafts carry them: the opaque state of a draft has what was asked since the one
 //! before, and the outcome of its call is the answer to the last of them.
 
-use bridle_loop::{CallEnd, OpaqueText, Outcome, ThoughtRound};
+use bridle_loop::{CallEnd, Draft, OpaqueText, Outcome, ThoughtRound};
 use bridle_sexp::{Value, read_one};
 use bridle_skill::{LoggedRequest, SkillRequest};
 
@@ -23,11 +23,7 @@ pub(crate) fn read<'r>(
     for round in rounds {
         let text = round.opaque.as_ref()?;
         let state = read_one(&text.0).ok()?.root().to_value();
-        for pair in state.get("log").and_then(Value::elements).unwrap_or_default() {
-            let [request, answer] = pair.elements()? else { return None };
-            let answer = answer.elements()?.first()?.clone();
-            all.push(LoggedRequest { request: SkillRequest::read(request)?, answer });
-        }
+        all.extend(answered(&state)?);
         let asked = state.get("asked").filter(|asked| !asked.is_nil());
         if let Some(asked) = asked {
             let answer = outcome(round);
@@ -35,6 +31,27 @@ pub(crate) fn read<'r>(
         }
     }
     Some(all)
+}
+
+/// Requests that the state of a draft has with their answers.
+pub(crate) fn read_state(text: &OpaqueText) -> Option<Vec<LoggedRequest>> {
+    answered(&read_one(&text.0).ok()?.root().to_value())
+}
+
+/// Whether a draft asks for something and waits; `None` when it is no skill's.
+pub(crate) fn asks(draft: &Draft) -> Option<bool> {
+    let state = read_one(&draft.opaque.as_ref()?.0).ok()?.root().to_value();
+    Some(state.get("asked").is_some_and(|asked| !asked.is_nil()))
+}
+
+fn answered(state: &Value) -> Option<Vec<LoggedRequest>> {
+    let pairs = state.get("log").and_then(Value::elements).unwrap_or_default();
+    let read = |pair: &Value| {
+        let [request, answer] = pair.elements()? else { return None };
+        let answer = answer.elements()?.first()?.clone();
+        Some(LoggedRequest { request: SkillRequest::read(request)?, answer })
+    };
+    pairs.iter().map(read).collect()
 }
 
 /// The end of the one call of a round, as a skill sees it.

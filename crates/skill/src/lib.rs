@@ -40,6 +40,8 @@ mod template;
 
 mod shipped;
 
+pub use bridle_lisp::SKILL_DEFINITIONS;
+
 pub use answer::{SkillAnswer, SkillJudgment, SkillNotice};
 pub use dependency::{DependencyFault, dependency_order};
 pub use fault::{FaultPlace, SkillFault, SkillFaultKind};

@@ -19,8 +19,19 @@ macro_rules! shipped {
 
 /// All of them, by name.
 pub const SHIPPED_SKILLS: &[ShippedSkill] = shipped![
-    "agenda", "capture", "delivery", "foundry", "gardener", "gtd", "help", "protocol", "scribe",
-    "search", "summary", "telegram",
+    "agenda",
+    "capture",
+    "chat-codec",
+    "delivery",
+    "foundry",
+    "gardener",
+    "gtd",
+    "help",
+    "protocol",
+    "scribe",
+    "search",
+    "summary",
+    "telegram",
 ];
 
 impl ShippedSkill {

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Subcommand, ValueHint};
 
+use crate::args::record::RecordPlace;
 use crate::settings::ConfigFile;
 
 /// Text below the help of the verbs.
@@ -29,6 +30,9 @@ pub(crate) enum SkillCommand {
         /// Folder to write it to
         #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, default_value = ".")]
         to: PathBuf,
+        /// Print one JSON object
+        #[arg(long)]
+        json: bool,
     },
     /// Read and load skills: exit 1 with file, line, column and form of the first fault of each
     #[command(after_help = "Runs no test and does nothing to the outside.\n\n\
@@ -76,6 +80,9 @@ pub(crate) enum SkillCommand {
         /// Do not ask
         #[arg(long)]
         yes: bool,
+        /// Print one JSON object
+        #[arg(long)]
+        json: bool,
         /// State directory
         #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
         state: Option<String>,
@@ -92,6 +99,9 @@ pub(crate) enum SkillCommand {
     Disable {
         /// Name of the skill
         name: String,
+        /// Print one JSON object
+        #[arg(long)]
+        json: bool,
         /// State directory
         #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
         state: Option<String>,
@@ -113,6 +123,104 @@ pub(crate) enum SkillCommand {
         /// Print one JSON object per test, one per line
         #[arg(long)]
         json: bool,
+    },
+    /// Show a skill of your Org folder: what it defines, what wakes it, what it may ask for, what it saved
+    #[command(after_help = "Works with or without a running daemon.\n\n\
+        Examples:\n  \
+        bridle skill show agenda\n  \
+        bridle skill show --json agenda")]
+    Show {
+        /// Name of the skill
+        name: String,
+        /// Print one JSON object
+        #[arg(long)]
+        json: bool,
+        /// State directory
+        #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+        state: Option<String>,
+        #[command(flatten)]
+        file: ConfigFile,
+    },
+    /// Print the text of a skill that serves, or of a version that a turn ended on
+    #[command(after_help = "Examples:\n  \
+        bridle skill source agenda\n  \
+        bridle skill source agenda --version 3f0a  a hash that `bridle skill trace` prints")]
+    Source {
+        /// Name of the skill
+        name: String,
+        /// Hash of a version
+        #[arg(long, value_name = "HASH")]
+        version: Option<String>,
+        /// Print one JSON object
+        #[arg(long)]
+        json: bool,
+        /// State directory
+        #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+        state: Option<String>,
+        #[command(flatten)]
+        file: ConfigFile,
+    },
+    /// Show the turns of a skill, from the record: what woke it, what it asked for, what it was answered, what it said
+    #[command(after_help = "Examples:\n  \
+        bridle skill trace agenda\n  \
+        bridle skill trace agenda --session work --json")]
+    Trace {
+        /// Name of the skill
+        name: String,
+        /// Only turns of this session
+        #[arg(long, value_name = "NAME")]
+        session: Option<String>,
+        /// Print one JSON object per turn, one per line
+        #[arg(long)]
+        json: bool,
+        #[command(flatten)]
+        state: RecordPlace,
+    },
+    /// Show what a changed skill would have done otherwise in the turns of the record: exit 1 if something
+    #[command(
+        after_help = "Nothing is done and nobody is asked: each turn is run again with the file, and answered as it was.\n\n\
+        Examples:\n  \
+        bridle skill rehearse ~/org/skills/agenda.org\n  \
+        bridle skill rehearse --session work agenda.org"
+    )]
+    Rehearse {
+        /// File of the changed skill
+        #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
+        skill: PathBuf,
+        /// Only turns of this session
+        #[arg(long, value_name = "NAME")]
+        session: Option<String>,
+        /// Print one JSON object per difference, one per line
+        #[arg(long)]
+        json: bool,
+        #[command(flatten)]
+        state: RecordPlace,
+    },
+    /// Put a file into your folder of skills: its tests run, the change and what it asks for are shown, you are asked
+    #[command(
+        after_help = "What does not serve is taken back at once. --undo NAME goes back to the file before the last install.\n\n\
+        Examples:\n  \
+        bridle skill install water-plants.org\n  \
+        bridle skill install --undo water-plants"
+    )]
+    Install {
+        /// File of the skill, or its name with --undo
+        #[arg(value_name = "FILE")]
+        skill: PathBuf,
+        /// Go back to the file before the last install
+        #[arg(long)]
+        undo: bool,
+        /// Do not ask
+        #[arg(long)]
+        yes: bool,
+        /// Print one JSON object
+        #[arg(long)]
+        json: bool,
+        /// State directory
+        #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+        state: Option<String>,
+        #[command(flatten)]
+        file: ConfigFile,
     },
     /// Compare your copies of the bundled skills with the originals: exit 1 if one differs
     #[command(

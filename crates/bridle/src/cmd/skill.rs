@@ -3,10 +3,15 @@
 mod check;
 mod disable;
 mod enable;
+mod home;
+mod install;
 mod list;
 mod new;
+mod rehearse;
 pub(super) mod shipped;
+mod show;
 mod test;
+mod trace;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -19,17 +24,45 @@ use crate::json::{object, quoted};
 use crate::settings::GivenFlags;
 
 pub(crate) fn run(verb: &SkillCommand) -> Result<BridleExit, CommandFailure> {
+    let done = dispatch(verb);
+    home::clean();
+    done
+}
+
+fn dispatch(verb: &SkillCommand) -> Result<BridleExit, CommandFailure> {
     match verb {
-        SkillCommand::New { name, to } => new::run(name, to),
+        SkillCommand::New { name, to, json } => new::run(name, to, *json),
         SkillCommand::Check { files, json } => check::run(files, *json),
         SkillCommand::List { json, state, file } => {
             list::run(*json, &GivenFlags::with_state(file.clone(), state.clone()))
         }
-        SkillCommand::Enable { skill, yes, state, file } => {
-            enable::run(skill, *yes, &GivenFlags::with_state(file.clone(), state.clone()))
+        SkillCommand::Enable { skill, yes, json, state, file } => {
+            let given = GivenFlags::with_state(file.clone(), state.clone());
+            enable::run(skill, *yes, *json, &given)
         }
-        SkillCommand::Disable { name, state, file } => {
-            disable::run(name, &GivenFlags::with_state(file.clone(), state.clone()))
+        SkillCommand::Disable { name, json, state, file } => {
+            disable::run(name, *json, &GivenFlags::with_state(file.clone(), state.clone()))
+        }
+        SkillCommand::Show { name, json, state, file } => {
+            show::show(name, *json, &GivenFlags::with_state(file.clone(), state.clone()))
+        }
+        SkillCommand::Source { name, version, json, state, file } => {
+            let given = GivenFlags::with_state(file.clone(), state.clone());
+            show::source(name, version.as_deref(), *json, &given)
+        }
+        SkillCommand::Trace { name, session, json, state } => {
+            trace::run(name, session.as_deref(), *json, state)
+        }
+        SkillCommand::Rehearse { skill, session, json, state } => {
+            rehearse::run(skill, session.as_deref(), *json, state)
+        }
+        SkillCommand::Install { skill, undo, yes, json, state, file } => {
+            let given = GivenFlags::with_state(file.clone(), state.clone());
+            let talk = install::InstallTalk { yes: *yes, json: *json };
+            match undo {
+                true => install::undo(skill, talk, &given),
+                false => install::install(skill, talk, &given),
+            }
         }
         SkillCommand::Diff { names, json, state, file } => {
             shipped::diff(names, *json, &GivenFlags::with_state(file.clone(), state.clone()))
@@ -62,7 +95,7 @@ fn read(file: &Path) -> Result<String, CommandFailure> {
 fn load(file: &Path) -> Result<Result<Arc<Skill>, SkillFault>, CommandFailure> {
     let text = read(file)?;
     let loaded = SkillSource::read(&text, &file.display().to_string())
-        .and_then(|source| Skill::load(source, SkillLimits::default()));
+        .and_then(|source| Skill::load_with(source, SkillLimits::default(), &home::processes()));
     Ok(loaded.map(Arc::new))
 }
 

@@ -202,7 +202,18 @@ fn what_every_command_prints_is_as_the_schema_says() {
         check(name, &done.stdout, &root);
     }
     let skill = home.path("hello.org");
-    home.run(&["skill", "new", "hello", "--to", &home.path(".")]);
+    let new = home.run(&["skill", "new", "hello", "--json", "--to", &home.path(".")]);
+    check("skill-new", &new.stdout, &root);
+    for verb in [&["skill", "enable", "--yes", &skill][..], &["skill", "disable", "hello"]] {
+        let done = home.run(&[verb, &["--json"]].concat());
+        check(&format!("skill-{}", verb[1]), &done.stdout, &root);
+    }
+    let installed = home.run(&["skill", "install", "--yes", "--json", &skill]);
+    check("skill-install", &installed.stdout, &root);
+    for verb in ["show", "source"] {
+        let done = home.run(&["skill", verb, "hello", "--json"]);
+        check(&format!("skill-{verb}"), &done.stdout, &root);
+    }
     for verb in ["check", "test"] {
         let done = home.run(&["skill", verb, "--json", &skill]);
         check(&format!("skill-{verb}"), &done.stdout, &root);

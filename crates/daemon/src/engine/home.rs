@@ -19,6 +19,7 @@ pub(in crate::engine) mod refusals;
 pub(in crate::engine) mod schedules;
 pub(in crate::engine) mod secret_mask;
 pub(in crate::engine) mod session_usage;
+pub(in crate::engine) mod skill_writer;
 pub(in crate::engine) mod spending;
 pub(in crate::engine) mod time_zones;
 pub(in crate::engine) mod unsaved_buffers;

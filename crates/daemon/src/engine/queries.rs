@@ -38,3 +38,4 @@ pub(in crate::engine) mod provider_query;
 pub(in crate::engine) mod query;
 pub(in crate::engine) mod record_query;
 mod record_report;
+pub(in crate::engine) mod skill_query;

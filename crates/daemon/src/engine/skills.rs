@@ -1,5 +1,6 @@
 //! The skills of a home: the folder `skills` of the memory, looked at again and again, and what of them the host offers.
 
+pub(in crate::engine) mod codec_skills;
 pub(in crate::engine) mod session_proposer;
 pub(in crate::engine) mod skill_schedules;
 
@@ -9,7 +10,7 @@ use std::time::Duration;
 
 use bridle_host::{ActuatorConflict, Host};
 use bridle_skill_host::{
-    SkillProposer, SkillRegistry, SkillStorage, skill_actuators, skill_consultants,
+    SkillProcesses, SkillProposer, SkillRegistry, SkillStorage, skill_actuators, skill_consultants,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -20,13 +21,19 @@ use crate::engine::skills::skill_schedules::SkillSchedules;
 /// Time between two looks at the folder.
 const SKILL_FOLDER_INTERVAL: Duration = Duration::from_millis(500);
 
+/// Folder for processes of skills in the folder of the state.
+const PROCESS_FOLDER: &str = "skills/scratch";
+
 /// Group of the actuators of skills.
 const SKILLS: &str = "skills";
 
 /// The registry, with what is in the folder at the start.
 pub(in crate::engine) async fn open(config: &DaemonConfig) -> Arc<SkillRegistry> {
     let folder = config.memex.as_ref().map(|memex| memex.join(SKILL_FOLDER));
-    let registry = Arc::new(SkillRegistry::new(folder, SkillStorage::new(&config.state)));
+    let scratch = config.state.join(PROCESS_FOLDER);
+    let processes = SkillProcesses::new(config.effects.helper.clone(), scratch);
+    let registry = SkillRegistry::new(folder, SkillStorage::new(&config.state));
+    let registry = Arc::new(registry.with_runtime(Box::new(processes)));
     refresh(&registry, &mut BTreeSet::new()).await;
     registry
 }

@@ -31,6 +31,7 @@ use crate::engine::home::record_writer::RecordWriter;
 use crate::engine::home::refusals::RefusalCounter;
 use crate::engine::home::schedules::ScheduleList;
 use crate::engine::home::session_usage::SessionUsageSums;
+use crate::engine::home::skill_writer::SkillWriter;
 use crate::engine::home::spending::RecordBudgetUse;
 use crate::engine::home::unsaved_buffers::UnsavedBuffers;
 use crate::engine::home::{Home, HomeAbilities, HomeRecord};
@@ -41,6 +42,7 @@ use crate::engine::queries::facts::HubFacts;
 use crate::engine::queries::prompt_memory::{self, HubFiles, HubRecall};
 use crate::engine::sessions::inbox_item::InboxItem;
 use crate::engine::sessions::session_directory::SessionDirectory;
+use crate::engine::skills::codec_skills::HubCodecSkills;
 use crate::engine::skills::session_proposer::SessionProposer;
 use crate::engine::skills::skill_schedules::SkillSchedules;
 use crate::engine::skills::{self, HostedSkills};
@@ -81,7 +83,8 @@ pub(crate) async fn start_hub(config: &DaemonConfig) -> Result<Arc<Hub>, DaemonE
     }
     let recall = Arc::new(HubRecall::new(&facts, config.memex.clone()));
     let files = Arc::new(HubFiles(Arc::clone(&facts)));
-    let models = Arc::new(HomeModels::open(config, recall, files).await);
+    let codecs = Arc::new(HubCodecSkills(Arc::clone(&facts)));
+    let models = Arc::new(HomeModels::open(config, recall, files, codecs).await);
     facts.introduce_completer(models.completer());
     let host = host.with_thinker_before(|inner| models.before(inner));
     let hub = start_with(config, Arc::clone(&facts), host).await?;
@@ -114,7 +117,7 @@ pub(in crate::engine) async fn start_with(
     let host = host.with_actuator(MEMORY, Box::new(files.seat()));
     let host = host.with_actuator(CONTEXT, Box::new(ContextActuator::new(&facts)));
     let workspace = effects::open(config)?;
-    let host = effects::equip(host, workspace.as_ref(), config);
+    let host = effects::equip(host, workspace.as_ref(), config, SkillWriter(Arc::clone(&skills)));
     let memory = files.begin(config.memex.as_deref())?;
     // The memory has actions since it is open.
     host.refresh_actuators();

@@ -351,6 +351,33 @@ pub(crate) struct SessionStatus {
     pub(crate) doing: EngineActivity,
     /// The turn it does it for.
     pub(crate) turn: Option<u64>,
+    /// Skill that reports what it does in this turn, or did in the last one.
+    pub(crate) reporter: Option<SkillReporter>,
+}
+
+/// Skill whose state shells are told under its own name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SkillReporter {
+    /// `:scribe`
+    Scribe,
+    /// `:gardener`
+    Gardener,
+}
+
+impl SkillReporter {
+    /// The reporter that is the author of a draft.
+    pub(crate) fn of_author(name: &str) -> Option<Self> {
+        let all = [Self::Scribe, Self::Gardener];
+        all.into_iter().find(|it| name.strip_prefix("skill:") == Some(it.as_str()))
+    }
+
+    /// As a keyword, without the colon.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Scribe => "scribe",
+            Self::Gardener => "gardener",
+        }
+    }
 }
 
 /// Activity of the engine.

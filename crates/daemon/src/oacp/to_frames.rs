@@ -123,8 +123,11 @@ impl FrameReader<'_> {
     pub(crate) fn status(&self, status: SessionStatus) -> String {
         let mut out = String::new();
         let (session, doing) = (self.session, status.doing.as_str());
-        let _ =
-            write!(out, "(:type :STATUS :meta (:session \"{session}\") :payload (:status :{doing}");
+        let _ = write!(out, "(:type :STATUS :meta (:session \"{session}\")");
+        if let Some(reporter) = status.reporter {
+            let _ = write!(out, " :{} :{doing}", reporter.as_str());
+        }
+        let _ = write!(out, " :payload (:status :{doing}");
         if let Some(turn) = status.turn {
             let _ = write!(out, " :turn {turn}");
         }

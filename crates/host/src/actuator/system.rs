@@ -6,9 +6,10 @@ use bridle_loop::{Order, Outcome};
 use super::Actuator;
 use crate::io::{ActIo, HostFuture};
 
-/// Administration, and the plans of a session.
+/// Administration, skills, and the plans of a session.
 pub const SYSTEM_ACTIONS: &[&str] = &[
     "compact",
+    "create-skill",
     "forget",
     "fork",
     "go-on",

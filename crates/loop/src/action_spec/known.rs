@@ -401,6 +401,14 @@ const ACTIONS: &[KnownAction] = &[
         "Find the file of the memory that a short path or name means.",
         &[KnownArgument("path", Text, true, "Path or name")],
     ),
+    KnownAction(
+        "create-skill",
+        "Make a skill of an Org text; its tests run first, and the owner is shown the change.",
+        &[
+            KnownArgument("filename", Text, true, "File in the folder of skills, such as a.org"),
+            KnownArgument("content", Text, true, "Whole text"),
+        ],
+    ),
     KnownAction("memex-status", "How many files and headings the memory has.", &[]),
     KnownAction("list-all-skills", "List the user's skills.", &[]),
     KnownAction(

@@ -29,8 +29,7 @@ const SKILLS_FOLDER: &str = "skills";
 const MAX_LISTED_SKILLS: usize = 500;
 
 /// Note that goes with a list of skills.
-const SKILLS_NOTE: &str =
-    "skills are files of the folder `skills` in the memex; this version lists them and runs none";
+const SKILLS_NOTE: &str = "skills are files of the folder `skills` in the memex; one that is not in order serves as it was before";
 
 /// Children of an object in one answer.
 const MAX_LISTED_CHILDREN: usize = 500;

@@ -16,6 +16,7 @@ pub struct ApprovedSettings {
     hosts: Vec<String>,
     privacy: ProviderPrivacy,
     codec: CodecName,
+    codec_skill: Option<String>,
     proxy: Option<ProviderAddress>,
     ca_file: Option<String>,
 }
@@ -30,6 +31,7 @@ impl ApprovedSettings {
             hosts: provider.hosts.clone(),
             privacy: provider.privacy,
             codec: provider.codec,
+            codec_skill: provider.codec_skill.clone(),
             proxy: provider.proxy.clone(),
             ca_file: provider.ca_file.clone(),
         }
@@ -58,6 +60,8 @@ impl ApprovedSettings {
             hosts: text(ProviderField::Hosts)?.split(' ').map(str::to_owned).collect(),
             privacy,
             codec: text(ProviderField::Codec)?.parse().ok()?,
+            // What was approved before there were such skills has none.
+            codec_skill: optional(ProviderField::CodecSkill).flatten().map(str::to_owned),
             proxy,
             ca_file: optional(ProviderField::CaFile)?.map(str::to_owned),
         })
@@ -66,8 +70,19 @@ impl ApprovedSettings {
     /// Returns a saved provider with these settings in the place of its own.
     #[must_use]
     pub fn over(&self, saved: &Provider) -> Provider {
-        let Self { address, key, hosts, privacy, codec, proxy, ca_file } = self.clone();
-        Provider { address, key, hosts, privacy, codec, proxy, ca_file, ..saved.clone() }
+        let Self { address, key, hosts, privacy, codec, codec_skill, proxy, ca_file } =
+            self.clone();
+        Provider {
+            address,
+            key,
+            hosts,
+            privacy,
+            codec,
+            codec_skill,
+            proxy,
+            ca_file,
+            ..saved.clone()
+        }
     }
 
     /// Returns what a saved provider has instead of these settings.

@@ -36,6 +36,8 @@ pub enum ProviderField {
     Privacy,
     /// `CODEC`
     Codec,
+    /// `CODEC_SKILL`
+    CodecSkill,
     /// `PROXY`
     Proxy,
     /// `CA_FILE`
@@ -52,12 +54,13 @@ pub enum ProviderField {
 
 impl ProviderField {
     /// Every property, those that need a yes first.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Address,
         Self::Key,
         Self::Hosts,
         Self::Privacy,
         Self::Codec,
+        Self::CodecSkill,
         Self::Proxy,
         Self::CaFile,
         Self::Dialect,
@@ -76,6 +79,7 @@ impl ProviderField {
             | Self::Hosts
             | Self::Privacy
             | Self::Codec
+            | Self::CodecSkill
             | Self::Proxy
             | Self::CaFile => true,
             Self::Dialect | Self::Patience | Self::Catalog | Self::Models => false,
@@ -91,6 +95,7 @@ impl ProviderField {
             Self::Hosts => "HOSTS",
             Self::Privacy => "PRIVACY",
             Self::Codec => "CODEC",
+            Self::CodecSkill => "CODEC_SKILL",
             Self::Proxy => "PROXY",
             Self::CaFile => "CA_FILE",
             Self::Dialect => "DIALECT",
@@ -109,6 +114,7 @@ impl ProviderField {
             Self::Hosts => provider.hosts.join(" "),
             Self::Privacy => provider.privacy.as_str().to_owned(),
             Self::Codec => provider.codec.as_str().to_owned(),
+            Self::CodecSkill => or_none(provider.codec_skill.clone()),
             Self::Proxy => or_none(provider.proxy.as_ref().map(ToString::to_string)),
             Self::CaFile => or_none(provider.ca_file.clone()),
             Self::Dialect => format!("{:?}", provider.dialect).to_lowercase(),
@@ -176,6 +182,7 @@ impl ProviderSet {
                 hosts: old.hosts.clone(),
                 privacy: old.privacy,
                 codec: old.codec,
+                codec_skill: old.codec_skill.clone(),
                 proxy: old.proxy.clone(),
                 ca_file: old.ca_file.clone(),
                 ..new.clone()

@@ -32,6 +32,7 @@ const OPENAI_HOST: &str = "api.openai.com";
 const PROVIDER_PROPERTIES: &[&str] = &[
     "ADDRESS",
     "CODEC",
+    "CODEC_SKILL",
     "PRIVACY",
     "KEY",
     "HOSTS",
@@ -388,6 +389,10 @@ fn provider_fields(fields: &mut Fields<'_>) -> Option<Provider> {
         true => Ok(text.to_owned()),
         false => Err("write the provider's name in the price catalog, such as `openai`"),
     });
+    let codec_skill = fields.read("CODEC_SKILL", |text| match is_name(text) {
+        true => Ok(text.to_ascii_lowercase()),
+        false => Err("write the name of a skill with a `defprovider`"),
+    });
     let (address, codec, privacy) = (address?, codec?, privacy?);
     check_address(fields, &address, codec);
     let hosts = hosts.unwrap_or_else(|| vec![address.host.clone()]);
@@ -401,6 +406,7 @@ fn provider_fields(fields: &mut Fields<'_>) -> Option<Provider> {
         line: fields.line,
         address,
         codec,
+        codec_skill,
         dialect: dialect.unwrap_or(default),
         privacy,
         key,

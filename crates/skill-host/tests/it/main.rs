@@ -1,6 +1,8 @@
 //! Skills of a home: the folder and its table, turns with a thinker, restarts in the middle.
 #![expect(clippy::unwrap_used, reason = "a helper of a test fails like the test itself")]
 
+mod edits;
+mod many;
 mod registry;
 mod shipped;
 mod turns;

@@ -45,7 +45,7 @@ fn host(registry: &Arc<SkillRegistry>) -> Host {
 }
 
 /// One session; a new host for each thought when it restarts.
-struct Session<'h> {
+pub(crate) struct Session<'h> {
     registry: Box<dyn Fn() -> Arc<SkillRegistry> + 'h>,
     host: Host,
     restarts: bool,
@@ -56,7 +56,7 @@ struct Session<'h> {
 }
 
 impl<'h> Session<'h> {
-    fn new(restarts: bool, registry: impl Fn() -> Arc<SkillRegistry> + 'h) -> Self {
+    pub(crate) fn new(restarts: bool, registry: impl Fn() -> Arc<SkillRegistry> + 'h) -> Self {
         let state = SessionState::new(SessionId::parse("s").unwrap());
         let host = host(&registry());
         let (registry, acts) = (Box::new(registry), Arc::default());
@@ -80,7 +80,7 @@ impl<'h> Session<'h> {
         session
     }
 
-    fn prompt(&mut self, text: &str) -> String {
+    pub(crate) fn prompt(&mut self, text: &str) -> String {
         let payload =
             Value::plist([("sensor", Value::keyword("user-prompt")), ("text", text.into())]);
         let signal = Signal {

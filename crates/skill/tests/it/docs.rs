@@ -18,7 +18,7 @@ fn the_examples_of_the_tutorial_are_a_skill_that_passes_its_tests() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/skills.md");
     let page = std::fs::read_to_string(file).unwrap();
     let (org, lisp) = (blocks(&page, "org"), blocks(&page, "lisp"));
-    let ([head, tables], [program, tests]) = (&org[..], &lisp[..]) else {
+    let ([head, tables], [provider, program, tests]) = (&org[..], &lisp[..]) else {
         panic!("other blocks than expected: {org:?} {lisp:?}")
     };
     let text = format!(
@@ -29,7 +29,15 @@ fn the_examples_of_the_tutorial_are_a_skill_that_passes_its_tests() {
     let skill = Arc::new(Skill::load(source, SkillLimits::default()).unwrap());
     let reports = test_skill(&skill);
     assert_eq!(reports.len(), 6);
-    for report in reports {
+    let (program, tests) = provider.split_at(provider.find("(test ").unwrap());
+    let text = format!(
+        "* Program\n#+begin_src lisp\n{program}#+end_src\n* Tests\n#+begin_src lisp\n{tests}#+end_src\n"
+    );
+    let source = SkillSource::read(&text, "provider.org").unwrap();
+    let provider = Arc::new(Skill::load(source, SkillLimits::default()).unwrap());
+    let provided = test_skill(&provider);
+    assert_eq!(provided.len(), 2);
+    for report in reports.into_iter().chain(provided) {
         assert_eq!(report.failure, None, "{}", report.name);
     }
 }

@@ -18,7 +18,7 @@ pub(crate) fn run(files: &[PathBuf], as_json: bool) -> Result<BridleExit, Comman
         print(&match (&loaded, as_json) {
             (Ok(skill), false) => told(file, skill),
             (Err(fault), false) => format!("{fault}\n"),
-            (Ok(skill), true) => format!("{}\n", as_object(file, skill)),
+            (Ok(skill), true) => format!("{}\n", as_object(file, skill, &[])),
             (Err(fault), true) => {
                 let name = quoted(&file.to_string_lossy());
                 let status = quoted("faulty");
@@ -30,7 +30,7 @@ pub(crate) fn run(files: &[PathBuf], as_json: bool) -> Result<BridleExit, Comman
     Ok(if is_good { BridleExit::Ok } else { BridleExit::Answered })
 }
 
-fn told(file: &Path, skill: &Skill) -> String {
+pub(super) fn told(file: &Path, skill: &Skill) -> String {
     let manifest = skill.manifest();
     let mut text = format!("{}: {}, {}\n", file.display(), manifest.id, manifest.title);
     for part in skill.parts() {
@@ -45,7 +45,8 @@ fn told(file: &Path, skill: &Skill) -> String {
     text
 }
 
-fn as_object(file: &Path, skill: &Skill) -> String {
+/// A skill as JSON, with more fields behind its own.
+pub(super) fn as_object(file: &Path, skill: &Skill, more: &[(&str, String)]) -> String {
     let manifest = skill.manifest();
     let list = |texts: Vec<String>| format!("[{}]", texts.join(","));
     let parts = skill.parts().iter().map(|part| {
@@ -54,7 +55,7 @@ fn as_object(file: &Path, skill: &Skill) -> String {
     });
     let capabilities = manifest.capabilities.iter().map(|it| quoted(&it.to_string()));
     let triggers = manifest.triggers.iter().map(|it| quoted(&it.to_string()));
-    object(&[
+    let own = [
         ("file", quoted(&file.to_string_lossy())),
         ("status", quoted("good")),
         ("skill", quoted(manifest.id.as_str())),
@@ -66,5 +67,6 @@ fn as_object(file: &Path, skill: &Skill) -> String {
         ("capabilities", list(capabilities.collect())),
         ("depends-on", list(manifest.depends_on.iter().map(|it| quoted(it.as_str())).collect())),
         ("tests", skill.source().tests.len().to_string()),
-    ])
+    ];
+    object(&[&own, more].concat())
 }

@@ -8,11 +8,13 @@ use super::load;
 use crate::cmd::confirm;
 use crate::cmd::output::print;
 use crate::exit::{BridleExit, CommandFailure};
+use crate::json::{object, quoted};
 use crate::settings::{GivenFlags, ResolvedSettings};
 
 pub(crate) fn run(
     file: &Path,
     yes: bool,
+    as_json: bool,
     given: &GivenFlags,
 ) -> Result<BridleExit, CommandFailure> {
     let storage = SkillStorage::new(&ResolvedSettings::resolve(given)?.state()?);
@@ -26,14 +28,25 @@ pub(crate) fn run(
     };
     let before = storage.enabled(&manifest.id).map_err(failed)?.unwrap_or_default();
     let wider = manifest.capabilities.wider_than(&before);
+    let told = |status: &str, text: String| {
+        let all = wider.iter().map(|it| quoted(&it.to_string())).collect::<Vec<_>>();
+        let line = [
+            ("skill", quoted(manifest.id.as_str())),
+            ("status", quoted(status)),
+            ("capabilities", format!("[{}]", all.join(","))),
+        ];
+        print(&if as_json { format!("{}\n", object(&line)) } else { text })
+    };
     if wider.is_empty() {
-        return print(&format!("{}: nothing to enable\n", manifest.id));
+        return told("unchanged", format!("{}: nothing to enable\n", manifest.id));
     }
     let lines: String = wider.iter().map(|it| format!("  {it}\n")).collect();
-    print(&format!("{} asks to be able to ask for\n{lines}", manifest.id))?;
+    if !as_json {
+        print(&format!("{} asks to be able to ask for\n{lines}", manifest.id))?;
+    }
     if !(yes || confirm::has_person() && confirm::asked("Enable it?")?) {
-        return print("nothing was enabled; run with --yes to do it\n");
+        return told("asked", "nothing was enabled; run with --yes to do it\n".to_owned());
     }
     storage.enable(&manifest.id, &manifest.capabilities).map_err(failed)?;
-    print(&format!("enabled {}\n", manifest.id))
+    told("enabled", format!("enabled {}\n", manifest.id))
 }

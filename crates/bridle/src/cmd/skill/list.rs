@@ -1,21 +1,15 @@
 //! `bridle skill list`: the skills of the Org folder as the daemon reads them.
 
-use bridle_skill_host::{SkillEntry, SkillProblem, SkillRegistry, SkillStorage};
+use bridle_skill_host::{SkillEntry, SkillProblem};
 
+use super::home;
 use crate::cmd::output::print;
 use crate::exit::{BridleExit, CommandFailure};
 use crate::json::{object, quoted};
-use crate::settings::{GivenFlags, ResolvedSettings};
+use crate::settings::GivenFlags;
 
 pub(crate) fn run(as_json: bool, given: &GivenFlags) -> Result<BridleExit, CommandFailure> {
-    let settings = ResolvedSettings::resolve(given)?;
-    let memex = settings.path("memex").ok_or_else(|| {
-        CommandFailure::new(BridleExit::Config, "no Org folder is chosen")
-            .hint("choose one: bridle init DIR")
-    })?;
-    let storage = SkillStorage::new(&settings.state()?);
-    let registry = SkillRegistry::new(Some(memex.join("skills")), storage);
-    registry.refresh();
+    let registry = home::registry(given)?;
     let table = registry.table();
     for entry in table.skills() {
         print(&if as_json { entry_line(entry) } else { told(entry) })?;

@@ -8,8 +8,9 @@ use bridle_skill::{SkillId, new_skill};
 
 use crate::cmd::output::print;
 use crate::exit::{BridleExit, CommandFailure};
+use crate::json::{object, quoted};
 
-pub(crate) fn run(name: &str, to: &Path) -> Result<BridleExit, CommandFailure> {
+pub(crate) fn run(name: &str, to: &Path, as_json: bool) -> Result<BridleExit, CommandFailure> {
     let id = SkillId::new(name).map_err(|error| {
         CommandFailure::because(BridleExit::Usage, format!("`{name}`"), &error)
             .hint("bridle skill new water-plants")
@@ -23,5 +24,10 @@ pub(crate) fn run(name: &str, to: &Path) -> Result<BridleExit, CommandFailure> {
     let mut out = OpenOptions::new().write(true).create_new(true).open(&file).map_err(failed)?;
     out.write_all(new_skill(&id).as_bytes()).map_err(failed)?;
     let shown = file.display();
+    if as_json {
+        let path = quoted(&file.to_string_lossy());
+        let line = [("skill", quoted(id.as_str())), ("status", quoted("written")), ("file", path)];
+        return print(&format!("{}\n", object(&line)));
+    }
     print(&format!("wrote {shown}\ntest it: bridle skill test {shown}\n"))
 }

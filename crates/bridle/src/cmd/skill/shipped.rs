@@ -6,14 +6,12 @@ use bridle_jail::diff_texts;
 use bridle_shell::screen::neutral_block;
 use bridle_skill_host::{CopyStanding, ShippedCopy, SkillStorage, StorageError, shipped_copies};
 
+use super::home::SKILL_FOLDER;
 use crate::cmd::confirm;
 use crate::cmd::output::print;
 use crate::exit::{BridleExit, CommandFailure};
 use crate::json::{object, quoted};
 use crate::settings::{GivenFlags, ResolvedSettings};
-
-/// Folder of skills in the Org folder.
-const SKILL_FOLDER: &str = "skills";
 
 /// Shows how the user's copies differ from what comes with the program; exit 1 if one does.
 pub(super) fn diff(

@@ -1,11 +1,16 @@
-//! Delivery against servers that write down what they get: an HTTP server and an SMTP server, each a thread with a socket.
+//! Delivery against servers that write down what they get: an HTTP server and an SMTP server, each a thread with a socket;
+//! and across kills of the daemon against aiosmtpd in a process of its own.
 
+use std::ffi::OsStr;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
 use super::{Desk, say, talk};
+use crate::harness::Shell;
 
 /// Conduct of a server once it has the whole of a message.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -174,4 +179,125 @@ fn a_mail_whose_server_falls_silent_is_unknown_and_not_sent_again() {
     assert!(said.contains("To a@example.org by post: "), "{said}");
     assert!(!said.contains(": sent "), "{said}");
     assert_eq!(mail.got().len(), 1, "it is not sent again by itself");
+}
+
+/// A server for mail as others run it, in a process of its own; it writes the ids of what it has taken to a file.
+struct MailServer {
+    child: Child,
+    port: u16,
+    taken: std::path::PathBuf,
+}
+
+/// Program of the server: each message that it answers with `250` is a line of the file.
+const MAIL_SERVER: &str = r#"
+import asyncio, sys
+from aiosmtpd.smtp import SMTP
+
+class Handler:
+    async def handle_DATA(self, server, session, envelope):
+        text = envelope.content.decode()
+        head = [line for line in text.splitlines() if line.lower().startswith("message-id:")]
+        with open(sys.argv[1], "a") as file:
+            file.write(head[0] + "\n")
+        return "250 taken"
+
+async def main():
+    loop = asyncio.get_running_loop()
+    server = await loop.create_server(lambda: SMTP(Handler()), "127.0.0.1", 0)
+    print(server.sockets[0].getsockname()[1], flush=True)
+    await asyncio.to_thread(sys.stdin.read)
+
+asyncio.run(main())
+"#;
+
+impl MailServer {
+    fn start(folder: &Path) -> MailServer {
+        let taken = folder.join("taken.txt");
+        std::fs::write(&taken, "").unwrap();
+        // Debian's own: what other Pythons have is theirs.
+        let mut child = Command::new("/usr/bin/python3")
+            .args([OsStr::new("-c"), OsStr::new(MAIL_SERVER), taken.as_os_str()])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("python3 with aiosmtpd: cargo xtask setup");
+        let mut line = String::new();
+        BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+        let port = line.trim().parse().expect("python3-aiosmtpd: cargo xtask setup");
+        MailServer { child, port, taken }
+    }
+
+    fn taken(&self) -> usize {
+        std::fs::read_to_string(&self.taken).unwrap().lines().count()
+    }
+}
+
+impl Drop for MailServer {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Says yes to every question but whether to do something again, until the answer or until so many were answered.
+fn answered(shell: &mut Shell, most: usize) -> Option<String> {
+    let mut count = 0;
+    while count < most {
+        let frame = shell.receive();
+        if frame.starts_with("(:type :RESPONSE :id 1 ") {
+            return Some(frame);
+        }
+        if frame.starts_with("(:type :REQUEST") && frame.contains(":target :approval ") {
+            let name = frame.split('"').nth(1).unwrap().to_owned();
+            let verdict = if frame.contains("do it again?") { ":deny" } else { ":allow" };
+            shell.send(&format!("(:type :RESPONSE :id \"{name}\" :payload (:verdict {verdict}))"));
+            count += 1;
+        }
+    }
+    None
+}
+
+#[test]
+fn whenever_the_daemon_dies_a_message_leaves_once_or_nobody_says_that_it_did() {
+    let folder = tempfile::TempDir::new().unwrap();
+    let mail = MailServer::start(folder.path());
+    let web = Recorder::start(http, Conduct::Answers);
+    let mut desk = desk(web.port, mail.port);
+    for (number, (channel, kill_behind)) in
+        ["hook", "post"].iter().flat_map(|name| (0..4).map(move |at| (*name, at))).enumerate()
+    {
+        let (web_before, mail_before) = (web.got().len(), mail.taken());
+        let id = format!("m{number}");
+        let request = format!(
+            "(:type :REQUEST :id 1 :target :delivery :payload (:channel :{channel} :to \"a@example.org\" :text \"Hello {id}\" :id \"{id}\"))"
+        );
+        let mut shell = Shell::attach(&desk.home, &format!("kill{number}"));
+        shell.send(&request);
+        // The entry, the message and its state are a question each.
+        let early = answered(&mut shell, kill_behind);
+        assert_eq!(early, None);
+        drop(shell);
+        drop(desk.daemon.take());
+        desk.start();
+        // The shell says it again, as one does that got no answer.
+        let mut shell = Shell::attach(&desk.home, &format!("kill{number}"));
+        shell.send(&request);
+        let said = answered(&mut shell, usize::MAX).unwrap();
+        let left = web.got().len() - web_before + mail.taken() - mail_before;
+        let outbox = desk.text("delivery.org");
+        let entry = outbox.split("* To ").find(|entry| entry.contains(&format!(":ID: {id}\n")));
+        let state = entry
+            .and_then(|entry| Some(entry.split_once(":STATE: ")?.1.lines().next()?.to_owned()));
+        let state = state.unwrap_or_else(|| "no entry".to_owned());
+        assert!(left <= 1, "{channel} behind {kill_behind}: {left} messages, {said}");
+        match state.as_str() {
+            "sent" => assert_eq!(left, 1, "{channel} behind {kill_behind}: {said}"),
+            "no entry" | "failed" | "refused" => {
+                assert_eq!(left, 0, "{channel} behind {kill_behind}: {state} {said}");
+            }
+            "sending" | "unknown" => {}
+            other => panic!("{channel} behind {kill_behind}: state {other}"),
+        }
+    }
+    assert!(web.got().len() + mail.taken() > 0);
 }

@@ -17,6 +17,7 @@ use crate::engine::home::guard::protected;
 use crate::engine::home::mail::{MAIL, MailActuator};
 use crate::engine::home::notify::{NOTIFY, NotifyActuator};
 use crate::engine::home::own_files::{DaemonActuator, OwnFiles, SYSTEM};
+use crate::engine::home::skill_writer::SkillWriter;
 use crate::engine::home::web::{HTTP, WebActuator};
 use crate::error::DaemonError;
 
@@ -42,7 +43,10 @@ pub(in crate::engine) fn equip(
     host: Host,
     workspace: Option<&Workspace>,
     config: &DaemonConfig,
+    skills: SkillWriter,
 ) -> Host {
+    let system = DaemonActuator(OwnFiles::of(config), skills);
+    let host = host.with_actuator(SYSTEM, Box::new(system));
     let Some(workspace) = workspace else { return host };
     let run = |host: Host, name: &str| {
         host.with_actuator(name, Box::new(ExecActuator(workspace.clone())))
@@ -50,7 +54,6 @@ pub(in crate::engine) fn equip(
     EXEC.into_iter()
         .fold(host, run)
         .with_actuator(FILE, Box::new(FileActuator(workspace.clone())))
-        .with_actuator(SYSTEM, Box::new(DaemonActuator(OwnFiles::of(config))))
         .with_actuator(NOTIFY, Box::new(NotifyActuator(config.notifier.clone())))
         .with_actuator(MAIL, Box::new(MailActuator::new(&config.fetch, config.secret_store())))
         .with_actuator(HTTP, Box::new(WebActuator::new(&config.fetch, config.secret_store())))

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use bridle_host::Thinker;
-use bridle_inference::{KeyReader, ModelExchanger, SecretLookup};
+use bridle_inference::{CodecSkills, KeyReader, ModelExchanger, SecretLookup};
 use bridle_jail::SecretStore;
 use bridle_model_host::{
     MemoryRecall, ModelCompleter, ModelPrices, ModelThinker, ModelThinkerSetup, PriceCatalog,
@@ -44,6 +44,7 @@ impl HomeModels {
         config: &DaemonConfig,
         recall: Arc<dyn MemoryRecall>,
         files: Arc<dyn PromptFiles>,
+        skills: Arc<dyn CodecSkills>,
     ) -> Self {
         let approvals = ProviderApprovals::new(&config.state);
         let registry = Arc::new(ProviderRegistry::new(config.memex.as_deref(), approvals));
@@ -53,8 +54,10 @@ impl HomeModels {
         let program = config.effects.helper.as_ref().map(|helper| helper.path().to_owned());
         let catalog = program.map_or(PriceCatalog::Absent, PriceCatalog::Program);
         let prices = Arc::new(ModelPrices::new(catalog));
+        let exchanger = ModelExchanger::new(KeyReader::new(secrets)).with_codec_skills(skills);
         let previewer = PromptPreviewer::new(
             Arc::clone(&registry),
+            exchanger.clone(),
             Arc::clone(&prices) as _,
             Arc::clone(&recall),
             Arc::clone(&files),
@@ -63,7 +66,7 @@ impl HomeModels {
             registry,
             prices,
             previewer,
-            exchanger: ModelExchanger::new(KeyReader::new(secrets)),
+            exchanger,
             completions: Semaphore::new(MAX_MODEL_COMPLETIONS),
             recall,
             files,

@@ -18,6 +18,7 @@ use bridle_sexp::Value;
 use crate::access::policy_load;
 use crate::config::DaemonConfig;
 use crate::engine::home::guard::own_files;
+use crate::engine::home::skill_writer::SkillWriter;
 
 /// Name of the actuator.
 pub(super) const SYSTEM: &str = "system";
@@ -123,8 +124,8 @@ fn tempfile_in(folder: &Path) -> std::io::Result<(std::fs::File, PathBuf)> {
     Ok((file, path))
 }
 
-/// `:system` of a daemon.
-pub(super) struct DaemonActuator(pub(super) OwnFiles);
+/// `:system` of a daemon: its own files, and skills of proposed texts.
+pub(super) struct DaemonActuator(pub(super) OwnFiles, pub(super) SkillWriter);
 
 /// Whether an action is a change of a file as it is made here.
 pub(in crate::engine) fn is_change(request: &FileRequest) -> bool {
@@ -148,10 +149,11 @@ impl Actuator for DaemonActuator {
 
     fn prepare(&self, payload: &Value, around: ProposalPlace<'_>) -> Option<Value> {
         let action = payload.get("action").and_then(Value::as_keyword)?;
-        matches!(action, "write" | "patch").then(|| {
-            let check = |path: &Path, new: Option<&str>| self.0.check(path, new);
-            prepared_own(payload, around.readers, &check)
-        })
+        if !matches!(action, "write" | "patch") {
+            return self.1.prepare(payload, around);
+        }
+        let check = |path: &Path, new: Option<&str>| self.0.check(path, new);
+        Some(prepared_own(payload, around.readers, &check))
     }
 
     fn crash_outcome(&self, order: &Order, _: u64) -> CrashOutcome {

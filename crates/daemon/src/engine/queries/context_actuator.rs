@@ -21,6 +21,7 @@ use crate::engine::home::unsaved_buffers::disk::{NodeShape, ast};
 use crate::engine::hub::Hub;
 use crate::engine::queries::facts::HubFacts;
 use crate::engine::queries::memory_query::logs;
+use crate::engine::queries::skill_query::{self, SkillReader};
 use crate::engine::sessions::load;
 
 /// Characters of a result that one read shows, unless it asks for another number.
@@ -143,7 +144,13 @@ async fn recalled(
     question: MemexQuestion,
 ) -> Result<(Value, Privacy), EngineError> {
     let service = hub.home.memex_service().ok_or(MemexRefusal::NoMemex)?;
-    let ask = |access| service.answer(question.clone(), MemexAsker { access });
+    let table = hub.home.abilities.skills.table();
+    let ask = async |access| {
+        let found = service.answer(question.clone(), MemexAsker { access }).await?;
+        // The same for both: whether a skill serves is nobody's secret.
+        let found = skill_query::enriched(&question, found, &table, SkillReader::Other);
+        Ok::<_, MemexRefusal>(found)
+    };
     let public = ask(PrivateAccess::Public).await;
     if !read.is_for_owner {
         return Ok((public?, Privacy::default()));

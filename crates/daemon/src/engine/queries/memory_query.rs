@@ -16,6 +16,7 @@ use crate::engine::error::{EngineError, EngineErrorCode};
 use crate::engine::home::refusals::RefusedAttempt;
 use crate::engine::hub::Hub;
 use crate::engine::queries::context_query::{Answering, QueryAnswer, QueryAsker};
+use crate::engine::queries::skill_query::{self, SkillReader};
 
 /// The session that a question is asked from when the connection is in none.
 pub(super) const NO_SESSION: &str = "recall";
@@ -76,7 +77,14 @@ pub(in crate::engine) async fn recall(
         }
         MemexQuestion::Logs(limit) => logs(hub, limit).await,
         ask => match hub.home.memex_service() {
-            Some(service) => Ok(service.answer(ask, MemexAsker { access }).await?),
+            Some(service) => {
+                let found = service.answer(ask.clone(), MemexAsker { access }).await?;
+                let reader = match access {
+                    PrivateAccess::Owner => SkillReader::Owner,
+                    PrivateAccess::Public => SkillReader::Other,
+                };
+                Ok(skill_query::enriched(&ask, found, &hub.home.abilities.skills.table(), reader))
+            }
             None => Err(MemexRefusal::NoMemex.into()),
         },
     }

@@ -16,7 +16,7 @@ use crate::bounded_queue::{BoundedQueue, Key};
 use crate::config::EngineLimits;
 use crate::engine::home::schedules::{MAX_SCHEDULES_PER_SESSION, MIN_SCHEDULE_INTERVAL_MS};
 use crate::engine::home::spending::cost;
-use crate::engine::stream::{EngineActivity, SessionStatus};
+use crate::engine::stream::{EngineActivity, SessionStatus, SkillReporter};
 
 /// Records after which the State is written down, so that loading a session reads few: a hundred prompts,
 /// which are stepped through again in some milliseconds. Every fifty made a State of 32 KB a tenth of what
@@ -52,6 +52,8 @@ pub(in crate::engine) struct LoadedSession {
     doing: EngineActivity,
     /// Whether the events of the record give its State today; of meaning for a session of an older version.
     pub(in crate::engine) is_folded: bool,
+    /// Skill of the turn, or of the last one, that reports what it does.
+    reporter: Option<SkillReporter>,
     /// Principal that spoke last, and pays for what follows; the session's owner if that is not known.
     payer: Option<Box<str>>,
 }
@@ -88,6 +90,7 @@ impl LoadedSession {
             unsaved: 0,
             doing: EngineActivity::Acting,
             is_folded: true,
+            reporter: None,
             payer: None,
         }
     }
@@ -129,6 +132,15 @@ impl LoadedSession {
         } else {
             EngineActivity::Acting
         };
+        let thought = outstanding.iter().find_map(|(_, effect)| match effect {
+            Effect::Think { prompt, .. } => Some(prompt),
+            _ => None,
+        });
+        if let Some(prompt) = thought {
+            // Who thinks is known from the first draft of a turn.
+            let author = prompt.rounds.first().and_then(|round| round.model.as_ref());
+            self.reporter = author.and_then(|author| SkillReporter::of_author(&author.name));
+        }
         let waits: BTreeMap<u64, Option<i64>> =
             outstanding.iter().map(|(id, effect)| (id.0, deadline(effect))).collect();
         for (&effect, &deadline) in &waits {
@@ -173,8 +185,11 @@ impl LoadedSession {
 
     /// Returns the activity of the session, as shells are told.
     pub(in crate::engine) fn status(&self) -> SessionStatus {
-        let Some(turn) = self.state.turn() else { return SessionStatus::default() };
-        SessionStatus { doing: self.doing, turn: Some(turn.0) }
+        let reporter = self.reporter;
+        let Some(turn) = self.state.turn() else {
+            return SessionStatus { reporter, ..SessionStatus::default() };
+        };
+        SessionStatus { doing: self.doing, turn: Some(turn.0), reporter }
     }
 
     /// Tells whether an answer to this effect is still awaited.

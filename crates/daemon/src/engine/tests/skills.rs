@@ -224,3 +224,126 @@ async fn a_schedule_wakes_its_skill_and_no_peer_can() {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
 }
+
+const PATIENT: &str = r#":PROPERTIES:
+:ID: patient
+:CAPABILITIES: log/log system/forget
+:END:
+#+begin_src lisp
+(defcommand wait (text)
+  (let ((before (bridle:result (bridle:act :log :action :log :text "first")))
+        (random (bridle:random 1000000000)) (now (bridle:now)))
+    (declare (ignorable before now))
+    (bridle:save-state random)
+    (let ((end (getf (bridle:act :system :action :forget :session "none") :outcome)))
+      (bridle:act :log :action :log :text "last")
+      (list (format nil "VERSION ~a ~a" end (= random (bridle:state)))))))
+#+end_src
+"#;
+
+/// Texts of the acts of a kind, in order.
+fn logged(garden: &Garden) -> Vec<String> {
+    let acts = garden.records("act").into_iter();
+    let text = |act: Value| act.get("payload")?.get("text")?.as_str().map(str::to_owned);
+    acts.filter_map(text).collect()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_skill_that_waits_for_days_ends_on_its_version_and_acts_once() {
+    let first = PATIENT.replace("VERSION", "first");
+    let enabled = [("patient", "log/log system/forget")];
+    let mut garden = Garden::with(&[("patient.org", &first)], &enabled).await;
+    let shell = garden.rig.join("work", |_| {}).await;
+    shell.prompt(1, "/wait");
+    let asked = shell.body(StreamEventKind::Ask).await;
+    drop(shell);
+    let file = garden.folder.path().join("skills/patient.org");
+    for (day, version) in [(1, "second"), (2, "third")] {
+        // The file changes while the skill waits, the daemon ends and begins again, and days pass.
+        std::fs::write(&file, PATIENT.replace("VERSION", version)).expect("ours");
+        let offset = (day * 11 * 3_600_000).to_string();
+        std::fs::write(garden.rig.path().join("clock-offset"), offset).expect("ours");
+        garden.rig = garden.rig.restart_within(Duration::from_secs(5)).await;
+    }
+    std::fs::remove_file(&file).expect("ours");
+    garden.rig = garden.rig.restart_within(Duration::from_secs(5)).await;
+    let back = |want: &mut crate::engine::stream::AttachRequest| want.cursor = Some(0);
+    let shell = garden.rig.join("work", back).await;
+    answer(&shell, &asked, "allow");
+    let said = loop {
+        let said = shell.body(StreamEventKind::Say).await.to_string();
+        if said.contains(":id 1 ") {
+            break said;
+        }
+    };
+    assert!(said.contains("first FAILED T"), "{said}");
+    assert_eq!(logged(&garden), ["first", "last"]);
+    drop(shell);
+    let Garden { rig, folder } = garden;
+    crate::engine::start::stop_hub(&rig.hub, Duration::from_secs(20)).await;
+    // Replayed without the text of any skill.
+    std::fs::remove_dir_all(rig.path().join("skills")).expect("ours");
+    drop(folder);
+    let history = bridle_history::RecordHistory::open(rig.path()).expect("the record");
+    let all = bridle_history::replay::ReplayRange { from: 1, to: None, session: None };
+    let replayed = history.replay(&all, &mut |_, _| {}).expect("read");
+    assert_eq!(replayed.difference, None);
+}
+
+const MADE: &str = ":PROPERTIES:\n:ID: made\n:CAPABILITIES: log/log\n:END:\n#+begin_src lisp\n\
+    (defcommand made (text) \"It was made.\")\n#+end_src\n* Tests\n| command | answer |\n| made | It was made. |\n";
+
+/// The answer to a request for a skill, with what was asked on the way; every question gets a yes.
+async fn create(shell: &Shell, id: i64, file: &str, text: &str) -> (String, Vec<Value>) {
+    let payload = Value::plist([
+        ("action", Value::keyword("create-skill")),
+        ("filename", Value::str(file)),
+        ("content", Value::str(text)),
+    ]);
+    shell.send(&format!("(:type :REQUEST :id {id} :target :system :payload {payload})"));
+    let mut questions = Vec::new();
+    loop {
+        let event = shell.event().await;
+        let told = rig::body(&event);
+        match event.kind {
+            StreamEventKind::Ask => {
+                answer(shell, &told, "allow");
+                questions.push(told);
+            }
+            StreamEventKind::Say if told.get("id") == Some(&Value::int(id)) => {
+                return (told.to_string(), questions);
+            }
+            _ => {}
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_text_becomes_a_skill_after_its_tests_and_a_yes_and_is_taken_back_where_it_does_not_serve()
+ {
+    let garden = Garden::with(&[], &[]).await;
+    let shell = garden.rig.join("work", |_| {}).await;
+    let (said, asked) = create(&shell, 1, "made.org", MADE).await;
+    assert!(said.contains(":skill \"made\""), "{said}");
+    assert_eq!(asked.len(), 1);
+    let shown = asked[0].to_string();
+    assert!(shown.contains("+(defcommand made") && shown.contains("log/log"), "{shown}");
+    assert!(told(&shell, "/made").await.contains("It was made."));
+    // What is wrong is refused before anybody is asked.
+    for (file, text, part) in [
+        ("made.org", MADE.replace("| made | It", "| made | Not"), "expected"),
+        ("made.org", MADE.replace("(text)", "(text"), "made.org:"),
+        ("../made.org", MADE.to_owned(), "no name of a skill"),
+        ("other.org", MADE.to_owned(), "is the name of"),
+    ] {
+        let (said, asked) = create(&shell, 2, file, &text).await;
+        assert!(asked.is_empty() && said.contains(part), "{part}: {said}");
+    }
+    // A text that is in order and cannot serve is taken back.
+    let lonely = MADE.replace(":END:", ":END:\n#+DEPENDS_ON: nobody");
+    let (said, _) = create(&shell, 3, "made.org", &lonely).await;
+    assert!(said.contains("taken back") && said.contains("nobody"), "{said}");
+    let file = garden.folder.path().join("skills/made.org");
+    assert_eq!(std::fs::read_to_string(&file).expect("ours"), MADE);
+    assert!(told(&shell, "/made").await.contains("It was made."));
+}

@@ -1,4 +1,4 @@
-//! What the daemon itself carries out: forgetting and forking.
+//! What the daemon itself carries out: forgetting, forking, making skills.
 //!
 //! Reached only with an order, as every actuator; started and recorded like every act. The
 //! outcome goes to the session that asked.
@@ -21,6 +21,7 @@ use tokio::sync::oneshot;
 use crate::access::principal::Principal;
 use crate::engine::error::{EngineError, EngineErrorCode};
 use crate::engine::home::own_files::{RESTART, is_change};
+use crate::engine::home::skill_writer;
 use crate::engine::hub::{Hub, SessionHandle};
 use crate::engine::sessions::inbox_item::InboxItem;
 use crate::engine::sessions::live_session::{LiveSessionSlot, OwnerWords, SlotState};
@@ -51,6 +52,9 @@ pub(in crate::engine) async fn carry_out(
         Action::File(request) if is_change(request) => change(hub, request, order, context).await,
         Action::Forget { what } => forget(hub, asker, what).await,
         Action::Fork { record, name } => fork(hub, asker, *record, name.as_deref()).await,
+        Action::Other(name) if name.as_str() == skill_writer::CREATE_SKILL => {
+            skill_writer::carry_out(&hub.home.abilities.skills, order.payload()).await
+        }
         other => Err(format!("`{}` is nothing that the daemon does", other.name())),
     };
     match done {

@@ -10,7 +10,7 @@ use bridle_sexp::Value;
 use bridle_wire::oacp;
 
 use super::*;
-use crate::engine::{EngineActivity, PieceChannel};
+use crate::engine::{EngineActivity, PieceChannel, SkillReporter};
 
 fn value(text: &str) -> Value {
     bridle_sexp::read_one(text).unwrap().root().to_value()
@@ -237,7 +237,8 @@ fn an_emacs_shell_gets_the_escapes_of_emacs() {
 fn unnumbered_frames_are_messages_too() {
     let session = SessionId::parse("work").unwrap();
     let reader = FrameReader { session: &session, dialect: Dialect::Lisp };
-    let status = SessionStatus { doing: EngineActivity::Thinking, turn: Some(3) };
+    let status = SessionStatus { doing: EngineActivity::Thinking, turn: Some(3), reporter: None };
+    let reports = SessionStatus { reporter: SkillReporter::of_author("skill:scribe"), ..status };
     for (text, expect) in [
         (
             reader.receipt(Some(&Value::int(7)), 13),
@@ -250,6 +251,10 @@ fn unnumbered_frames_are_messages_too() {
         (
             reader.status(status),
             "(:type :STATUS :meta (:session \"work\") :payload (:status :thinking :turn 3))",
+        ),
+        (
+            reader.status(reports),
+            "(:type :STATUS :meta (:session \"work\") :scribe :thinking :payload (:status :thinking :turn 3))",
         ),
         (
             reader.delta(&piece("hel\"lo")),
