@@ -18,7 +18,7 @@ use bridle_loop::{
     StartedBody, TextDigest, ThinkerFault, TimerTick, UnixMillis, Utterance, Verdict, step,
 };
 use bridle_record::{
-    MessageReceipt, NewRecord, NewSessionRow, RecordAppend, RecordCause, RecordNumber, SharedPart,
+    MessageReceipt, NewRecord, NewSessionRow, RecordAppend, RecordCause, SharedPart,
 };
 use bridle_sexp::Value;
 use std::borrow::Cow;
@@ -209,7 +209,7 @@ impl<'a> AppendBatch<'a> {
             InboxItem::Signal(inbound) => self.signal(inbound, offers),
             InboxItem::Answer(answering) => self.answer(*answering),
             InboxItem::Outcome { effect, outcome, principal } => {
-                let cause = self.intent(effect);
+                let cause = self.core.intent(effect);
                 let effect = EffectId(effect);
                 self.event(Event::Acted { effect, outcome }, cause, &principal);
             }
@@ -218,7 +218,7 @@ impl<'a> AppendBatch<'a> {
                 if !self.core.awaits(effect) => {}
             InboxItem::Consulted { effect, mut advice } => {
                 self.services.schedules.inform(&self.core.state, self.at, &mut advice.proposals);
-                let cause = self.intent(effect);
+                let cause = self.core.intent(effect);
                 let effect = EffectId(effect);
                 self.event(Event::Consulted { effect, advice }, cause, ENGINE);
             }
@@ -226,7 +226,7 @@ impl<'a> AppendBatch<'a> {
                 if let Ok(draft) = &mut draft {
                     self.services.schedules.inform(&self.core.state, self.at, &mut draft.calls);
                 }
-                let cause = self.intent(effect);
+                let cause = self.core.intent(effect);
                 let effect = EffectId(effect);
                 self.event(Event::Drafted { effect, draft }, cause, ENGINE);
             }
@@ -266,7 +266,7 @@ impl<'a> AppendBatch<'a> {
                     if self.services.host.answers_at_once(context, subject) =>
                 {
                     let advice = self.consult(context);
-                    let cause = self.intent(id.0);
+                    let cause = self.core.intent(id.0);
                     self.event(Event::Consulted { effect: id, advice }, cause, ENGINE);
                 }
                 Effect::Think { .. } if self.core.started.contains(&id.0) => self.lose(id),
@@ -287,7 +287,7 @@ impl<'a> AppendBatch<'a> {
     /// A thought that was begun and may have been paid for: it is told, and not asked again.
     fn lose(&mut self, id: EffectId) {
         let fault = ThinkerFault { reason: LOST_THOUGHT.into(), retryable: true };
-        let cause = self.intent(id.0);
+        let cause = self.core.intent(id.0);
         self.event(Event::Drafted { effect: id, draft: Err(fault) }, cause, ENGINE);
     }
 
@@ -300,7 +300,7 @@ impl<'a> AppendBatch<'a> {
             CrashOutcome::NotDone => return self.after.push(PostCommit::Execute { effect: id.0 }),
             CrashOutcome::Unknown => Outcome::UnknownOutcome,
         };
-        let cause = self.intent(id.0);
+        let cause = self.core.intent(id.0);
         self.event(Event::Acted { effect: id, outcome }, cause, ENGINE);
     }
 
@@ -344,7 +344,7 @@ impl<'a> AppendBatch<'a> {
             ..
         } = *inbound;
         for answered in answers {
-            let cause = self.intent(answered.approval.0);
+            let cause = self.core.intent(answered.approval.0);
             let principal = answered.from.principal.clone();
             self.event(Event::Answered(answered), cause, &principal);
         }
@@ -389,7 +389,7 @@ impl<'a> AppendBatch<'a> {
         let ApprovalAnswering { answered, back } = answering;
         let seq = self.core.state.next_seq().0;
         self.after.push(PostCommit::Tell { seq, back });
-        let cause = self.intent(answered.approval.0);
+        let cause = self.core.intent(answered.approval.0);
         let principal = answered.from.principal.clone();
         self.event(Event::Answered(answered), cause, &principal);
     }
@@ -417,7 +417,7 @@ impl<'a> AppendBatch<'a> {
     fn start(&mut self, effect: u64) {
         if self.core.state.is_stopping(EffectId(effect)) && !self.core.started.contains(&effect) {
             let outcome = Outcome::Failed(STOPPED_BEFORE.into());
-            let cause = self.intent(effect);
+            let cause = self.core.intent(effect);
             let effect = EffectId(effect);
             self.event(Event::Acted { effect, outcome }, cause, ENGINE);
             return;
@@ -429,7 +429,7 @@ impl<'a> AppendBatch<'a> {
         let body = StartedBody::write(EffectId(effect));
         let kind = RecordKind::Started.word();
         let draft = NewRecord::new(&session, kind, self.at, ENGINE, body);
-        self.append.drafts.push(draft.caused_by(self.intent(effect)));
+        self.append.drafts.push(draft.caused_by(self.core.intent(effect)));
         self.append.started.push((session, effect));
         self.after.push(PostCommit::Execute { effect });
     }
@@ -443,7 +443,7 @@ impl<'a> AppendBatch<'a> {
         let body = ShownBody::write(EffectId(effect), offset, text);
         let kind = RecordKind::Shown.word();
         let draft = NewRecord::new(&self.session, kind, self.at, ENGINE, body);
-        self.append.drafts.push(draft.caused_by(self.intent(effect)));
+        self.append.drafts.push(draft.caused_by(self.core.intent(effect)));
     }
 
     /// Sees to it that the session is judged by what holds now.
@@ -676,14 +676,6 @@ impl<'a> AppendBatch<'a> {
     fn mark(&mut self, finish: usize) {
         let digest = self.core.state.digest();
         FinishBody::add_state_digest(&mut self.append.drafts[finish].body, &digest);
-    }
-
-    /// The record of an effect's intent, as the cause of its outcome.
-    fn intent(&self, effect: u64) -> RecordCause {
-        match self.core.open.get(&effect) {
-            Some(Some(record)) => RecordCause::Number(RecordNumber(*record)),
-            _ => RecordCause::None,
-        }
     }
 }
 

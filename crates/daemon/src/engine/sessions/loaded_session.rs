@@ -9,7 +9,9 @@ use std::time::Duration;
 use bridle_loop::{
     Effect, EffectId, LOOP_VERSION, SessionId, SessionLimits, SessionStart, SessionState,
 };
-use bridle_record::{NewOpenEffect, RecordAppend, RecordHash, StateCheckpoint, WakeTime};
+use bridle_record::{
+    NewOpenEffect, RecordAppend, RecordCause, RecordHash, RecordNumber, StateCheckpoint, WakeTime,
+};
 use bridle_sexp::Value;
 
 use crate::bounded_queue::{BoundedQueue, Key};
@@ -29,6 +31,14 @@ pub(in crate::engine) const RECEIPT_MS: i64 = 24 * 60 * 60 * 1000;
 /// Receipts kept for a session, as the store keeps them.
 pub(in crate::engine) const MAX_RECEIPTS_PER_SESSION: usize = 4096;
 
+/// Records since the last checkpoint of a session.
+#[derive(Debug)]
+struct CheckpointCount {
+    unsaved: usize,
+    /// Number of them that makes the next one.
+    save_at: usize,
+}
+
 /// A loaded session.
 #[derive(Debug)]
 pub(in crate::engine) struct LoadedSession {
@@ -44,10 +54,7 @@ pub(in crate::engine) struct LoadedSession {
     pub(in crate::engine) started: BTreeSet<u64>,
     /// The wake time that the record knows.
     wake: Option<i64>,
-    /// Records since the last checkpoint.
-    unsaved: usize,
-    /// Number of them that makes the next one.
-    save_at: usize,
+    checkpoint: CheckpointCount,
     /// Activity of the turn, if there is one.
     doing: EngineActivity,
     /// Whether the events of the record give its State today; of meaning for a session of an older version.
@@ -79,7 +86,7 @@ impl LoadedSession {
     /// A session to which nothing has happened.
     pub(in crate::engine) fn unborn(session: SessionId) -> LoadedSession {
         LoadedSession {
-            save_at: first_checkpoint(&session),
+            checkpoint: CheckpointCount { unsaved: 0, save_at: first_checkpoint(&session) },
             state: SessionState::new(session),
             born: false,
             receipts: SessionReceipts::default(),
@@ -87,11 +94,18 @@ impl LoadedSession {
             open: BTreeMap::new(),
             started: BTreeSet::new(),
             wake: None,
-            unsaved: 0,
             doing: EngineActivity::Acting,
             is_folded: true,
             reporter: None,
             payer: None,
+        }
+    }
+
+    /// The record of an effect's intent, as the cause of its outcome.
+    pub(in crate::engine) fn intent(&self, effect: u64) -> RecordCause {
+        match self.open.get(&effect) {
+            Some(Some(record)) => RecordCause::Number(RecordNumber(*record)),
+            _ => RecordCause::None,
         }
     }
 
@@ -112,7 +126,7 @@ impl LoadedSession {
             born: true,
             receipts,
             wake,
-            unsaved,
+            checkpoint: CheckpointCount { unsaved, save_at: first_checkpoint(&session) },
             ..LoadedSession::unborn(session)
         }
     }
@@ -161,26 +175,26 @@ impl LoadedSession {
             self.wake = wake;
             append.wake = Some(WakeTime { session: session.clone(), at: wake });
         }
-        self.unsaved += append.drafts.len();
-        if self.unsaved >= self.save_at {
+        self.checkpoint.unsaved += append.drafts.len();
+        if self.checkpoint.unsaved >= self.checkpoint.save_at {
             append.checkpoint = self.checkpoint();
-            self.save_at = CHECKPOINT_EVERY;
+            self.checkpoint.save_at = CHECKPOINT_EVERY;
         }
     }
 
     /// The checkpoint to write, if there is something new to save.
     pub(in crate::engine) fn checkpoint(&mut self) -> Option<StateCheckpoint> {
-        if self.unsaved == 0 {
+        if self.checkpoint.unsaved == 0 {
             return None;
         }
-        self.unsaved = 0;
+        self.checkpoint.unsaved = 0;
         let state = self.state.text();
         Some(StateCheckpoint { session: self.state.session().as_str().into(), state })
     }
 
     /// Records since the last checkpoint.
     pub(in crate::engine) fn unsaved(&self) -> usize {
-        self.unsaved
+        self.checkpoint.unsaved
     }
 
     /// Returns the activity of the session, as shells are told.
