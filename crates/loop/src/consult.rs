@@ -293,7 +293,7 @@ impl ProposalObjections<'_> {
             finding.objection == ConsultObjection::Ask && finding.is_about(self.place)
         };
         let ConsultFinding { by, reason, .. } = self.findings.iter().find(asks)?;
-        Some(format!("`{by}` requires approval: {reason}"))
+        Some(format!("`{by}` wants a yes: {reason}"))
     }
 }
 

@@ -450,7 +450,7 @@ impl DecisionCase<'_> {
                     return self.passes(DecisionRule::Budget, Err(denial));
                 }
                 let (name, risk) = (action.name(), action.risk().word());
-                let reason = format!("`{name}` ({risk}) touches {touches}, and needs approval");
+                let reason = format!("`{name}` ({risk}) touches {touches}, and needs a yes");
                 Ok((reason, ProposalRoute::Ask(intent)))
             }
             PolicyVerdict::Deny => Err((RefusalCode::Refused, why_not(action, &found))),
