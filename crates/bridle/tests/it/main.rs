@@ -20,6 +20,7 @@ mod cli_log;
 mod cli_memory;
 mod cli_model;
 mod cli_notes;
+mod cli_older_record;
 mod cli_org;
 mod cli_pages;
 mod cli_policy;
