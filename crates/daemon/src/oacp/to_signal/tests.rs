@@ -91,7 +91,8 @@ fn files_go_and_what_is_known_of_them_stays() {
 #[test]
 fn files_that_cannot_be_kept_are_refused() {
     let refusal = |attachments: &str| {
-        let text = event(&format!(":sensor :user-prompt :attachments ({attachments})"));
+        let text =
+            event(&format!(":sensor :user-prompt :text \"hi\" :attachments ({attachments})"));
         let tree = Reader::new().read_one(&text).expect("a form");
         read(&tree, Dialect::Lisp).err().map(|refused| refused.code)
     };
