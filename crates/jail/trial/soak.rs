@@ -32,7 +32,7 @@ pub(crate) fn run(words: &[&str]) -> Result<(), String> {
     }
     let (descriptors_now, resident_now) = (open_descriptors()?, resident_kib()?);
     let stages = fs::read_dir(world.path("stages")).map_err(text)?.count();
-    let folders = fs::read_dir(world.path("scratch")).map_err(text)?.count();
+    let folders = names_in(&world.path("scratch"))?.len();
     let orphan = left_over(MARK);
     println!(
         "soak: {runs} runs, {runs} cancels, {kills} kills of the daemon: descriptors {descriptors} -> {descriptors_now}, \
@@ -108,8 +108,13 @@ fn one_kill(world: &World) -> Result<(), String> {
     Err(format!("left after a kill of the daemon: {}", left.join(", ")))
 }
 
+/// Paths in a folder, without the empty one that every run mounts over, which stays for the next.
 fn names_in(folder: &std::path::Path) -> Result<Vec<String>, String> {
     let entries = fs::read_dir(folder).map_err(text)?;
+    let is_left = |entry: &std::io::Result<fs::DirEntry>| {
+        entry.as_ref().is_ok_and(|entry| entry.file_name() != "base")
+    };
+    let entries = entries.filter(is_left);
     let path =
         |entry: std::io::Result<fs::DirEntry>| Some(entry.ok()?.path().display().to_string());
     Ok(entries.filter_map(path).collect())
