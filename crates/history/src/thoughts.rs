@@ -52,7 +52,7 @@ impl RecordHistory {
         let past = HistoryFold { reader: &*self.source, sets: &sets };
         let mut sessions: HashMap<Box<str>, SessionThoughts> = HashMap::new();
         self.walk(&wanted, |record| {
-            let is_event = kind_of(&record).is_some_and(|kind| kind.is_event());
+            let is_event = kind_of(&record).is_some_and(bridle_loop::RecordKind::is_event);
             if !is_event || record.session.is_empty() {
                 return Ok(());
             }
