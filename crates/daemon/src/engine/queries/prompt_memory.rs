@@ -121,8 +121,10 @@ impl MemoryRecall for HubRecall {
             if !may_recall(&hub.home, context) {
                 return None;
             }
-            let session = hub.find(&context.session).await.ok().flatten()?;
-            Some(match Principal::readership(from, &session.session.owner) {
+            let found = hub.find(&context.session).await.ok()?;
+            // A session that has yet to begin, as in a preview, will be of whoever asks.
+            let owner = found.as_ref().map_or(&*from.principal, |found| &*found.session.owner);
+            Some(match Principal::readership(from, owner) {
                 Readership::Owners => RecallReach::Whole,
                 Readership::Others => RecallReach::Open,
             })
