@@ -111,6 +111,7 @@ fn over_llama() -> Result<String> {
         let costs = home.must(&["cost", "--by", "session", "--session", &session, "--json"])?;
         ensure!(costs.replace(": ", ":").contains("\"uncounted\":0"), "{codec}: {costs}");
     }
+    speak(&home)?;
     let canceled = call_off(&home, "tell me everything about roofs")?;
     let long = "roof ".repeat(TOO_MANY_WORDS);
     let said = home.run(&["ask", "--session", "long", &long])?;
@@ -139,6 +140,17 @@ pub(super) fn describe(home: &RoadHome, provider: &str, own: &str, of_model: &st
     let head = head.replacen(drawer, &format!("{drawer}{own}\n"), 1);
     let model = model.replacen(drawer, &format!("{drawer}{of_model}\n"), 1);
     std::fs::write(&path, format!("{before}{head}\n** {model}")).context("cannot write models.org")
+}
+
+/// Takes the tools from all models and lets them speak for longer, since what is called off or stopped has to say something.
+fn speak(home: &RoadHome) -> Result<()> {
+    let path = home.path("org/models.org");
+    let text = super::home::read(&path)?.replace(":OUTPUT: 48\n", ":OUTPUT: 400\n:TOOLS: no\n");
+    std::fs::write(&path, text).context("cannot write models.org")?;
+    home.until("models without tools", || {
+        let said = home.run(&["prompt", "preview", "--body", "hi"])?;
+        Ok(said.is_well && !said.out.contains("\"tools\":"))
+    })
 }
 
 /// Begins a question, calls it off as soon as something of its answer is shown, and tells how long it took to end.
