@@ -80,6 +80,7 @@ impl Garden {
         let rig = Rig::scripted_with(SCRIPT, move |config| {
             enable(&config.state, enabled);
             config.memex = Some(at);
+            config.engine.approval = Duration::from_secs(14 * 86_400);
         });
         Self { rig: rig.await, folder }
     }
@@ -258,10 +259,10 @@ async fn a_skill_that_waits_for_days_ends_on_its_version_and_acts_once() {
     let asked = shell.body(StreamEventKind::Ask).await;
     drop(shell);
     let file = garden.folder.path().join("skills/patient.org");
-    for (day, version) in [(1, "second"), (2, "third")] {
+    for (days, version) in [(1, "second"), (3, "third")] {
         // The file changes while the skill waits, the daemon ends and begins again, and days pass.
         std::fs::write(&file, PATIENT.replace("VERSION", version)).expect("ours");
-        let offset = (day * 11 * 3_600_000).to_string();
+        let offset = (days * 86_400_000_i64).to_string();
         std::fs::write(garden.rig.path().join("clock-offset"), offset).expect("ours");
         garden.rig = garden.rig.restart_within(Duration::from_secs(5)).await;
     }
