@@ -7,7 +7,7 @@ use bridle_record::{RecordFilter, RecordNumber, RecordReader};
 use bridle_sexp::Value;
 
 use super::rig::{self, Rig, Shell};
-use crate::engine::StreamEventKind;
+use crate::engine::{OutboundItem, StreamEventKind};
 
 /// A thinker that calls tools.
 const SCRIPT: &str = r#"
@@ -268,9 +268,14 @@ async fn a_skill_that_waits_for_days_ends_on_its_version_and_acts_once() {
     }
     std::fs::remove_file(&file).expect("ours");
     garden.rig = garden.rig.restart_within(Duration::from_secs(5)).await;
-    let back = |want: &mut crate::engine::stream::AttachRequest| want.cursor = Some(0);
-    let shell = garden.rig.join("work", back).await;
-    answer(&shell, &asked, "allow");
+    let shell = garden.rig.join("work", |_| {}).await;
+    let again = loop {
+        if let OutboundItem::Offer(event) = shell.next().await {
+            break rig::body(&event);
+        }
+    };
+    assert_eq!(again.get("effect"), asked.get("effect"), "the same question");
+    answer(&shell, &again, "allow");
     let said = loop {
         let said = shell.body(StreamEventKind::Say).await.to_string();
         if said.contains(":id 1 ") {

@@ -18,21 +18,6 @@ use crate::engine::{OutboundItem, StreamEventKind};
 /// What the actuators of the host carry out. A new one fails the test below: find out whether it can
 /// write a file, see to it that it is refused for this one, and then add it here.
 const LOOKED_AT: [(&str, &[&str]); 4] = [
-    (
-        "system",
-        &[
-            "compact",
-            "forget",
-            "fork",
-            "go-on",
-            "pause-schedule",
-            "release",
-            "resume-schedule",
-            "schedule",
-            "set-limits",
-            "unschedule",
-        ],
-    ),
     ("log", &["log"]),
     // It edits files, also of a folder that has the policies in it; those are protected.
     (
@@ -61,6 +46,26 @@ const LOOKED_AT: [(&str, &[&str]); 4] = [
     ),
     // It reads, and reads nothing but the memory, the record and the daemon's own log.
     ("context", CONTEXT_ACTIONS),
+    (
+        "system",
+        &[
+            "compact",
+            "create-skill",
+            "forget",
+            "fork",
+            "go-on",
+            "pause-schedule",
+            "release",
+            "resume-schedule",
+            "schedule",
+            "set-limits",
+            "unschedule",
+            "restart",
+            // Files of bridle itself, after a yes; a proposal of a thinker or a shell has none.
+            "write",
+            "patch",
+        ],
+    ),
 ];
 
 /// What may write files, of the actions that the schema knows.
@@ -88,7 +93,8 @@ fn payload(action: &str, file: &Path) -> String {
          :session \"nobody\" :name {file} :every 60000 :payload (:sensor :user-prompt :text \"x\") \
          {place} :title \"x\" :state \"TODO\" :priority \"A\" :tags (\"x\") :key \"K\" :value \"v\" \
          :plan :deadline :stamp \"<2026-11-15 Sun>\" :at \"[2026-11-15 Sun 12:00]\" \
-         :to (:outline (\"No session runs away\")) :record 1 :turn 1 :prefix \"x\")"
+         :to (:outline (\"No session runs away\")) :record 1 :turn 1 :prefix \"x\" \
+         :filename \"policy.org\" :content \"x\")"
     )
 }
 
@@ -156,16 +162,21 @@ async fn no_actuator_writes_the_policies() {
     let shell = (KeywordName::new("emacs"), Vec::new());
     for (target, own) in known.into_iter().chain([shell]) {
         let own: Vec<&str> = own.iter().map(KeywordName::as_str).collect();
-        for action in WRITES.iter().chain(&own) {
+        for action in WRITES.iter().chain(own.iter().filter(|it| !WRITES.contains(it))) {
             // Only writing is forbidden; what is read goes through a question.
-            if *action == "read" && target.as_str() == "emacs" {
+            // A restart is answered by the daemon that begins then.
+            let is_left_out = (*action == "read" && target.as_str() == "emacs")
+                || (*action == "restart" && target.as_str() == "system");
+            if is_left_out {
                 continue;
             }
             let decided = tries(&rig, &format!("{target}-{action}"), &target, action, &file).await;
             assert!(!decided.is_empty(), "`{action}` of `{target}` left no trace");
             let is_allowed =
                 |it: &Value| it.get("verdict").is_some_and(|it| it.is_keyword("allow"));
-            if WRITES.contains(action) || EDITS.contains(action) {
+            // The one way to write it: a proposal that a person saw and said yes to. What is no policy is refused even so.
+            let is_own = target.as_str() == "system";
+            if !is_own && (WRITES.contains(action) || EDITS.contains(action)) {
                 assert!(!decided.iter().any(is_allowed), "`{action}` of `{target}`: {decided:?}");
             }
             let text = std::fs::read_to_string(&file).expect("still there");
