@@ -92,7 +92,7 @@ fn passes(home: &Home, file: &str, count: usize) {
 fn the_same_file_runs_in_the_daemon_and_under_sbcl_with_the_same_results() {
     let home = Home::new();
     for (name, process) in [("lisp.org", ""), ("sbcl.org", ":PROCESS: t\n")] {
-        home.write(name, &TALK.replace("PROCESS", process));
+        home.write(name, TALK.replace("PROCESS", process));
         passes(&home, &home.path(name), 10);
     }
     let parts = |name: &str| {
@@ -104,7 +104,7 @@ fn the_same_file_runs_in_the_daemon_and_under_sbcl_with_the_same_results() {
     // A fault of the program has its line.
     home.write(
         "bad.org",
-        &TALK.replace("PROCESS", ":PROCESS: t\n").replace("(defparameter", "(no-such-thing"),
+        TALK.replace("PROCESS", ":PROCESS: t\n").replace("(defparameter", "(no-such-thing"),
     );
     let done = home.run(&["skill", "check", &home.path("bad.org")]);
     assert!(done.stdout.contains("bad.org:8:1: "), "{done:?}");
@@ -192,7 +192,7 @@ fn a_skill_is_installed_shown_traced_rehearsed_and_taken_back() {
         ("^good day", "^good night", &["- woken", "+ not woken"]),
         ("(think (context)", "(think (context) (error \"broken\")", &["+ ", "broken"]),
     ] {
-        home.write("changed.org", &GREET.replace(old, new));
+        home.write("changed.org", GREET.replace(old, new));
         let done = home.run(&["skill", "rehearse", &home.path("changed.org")]);
         assert_eq!(done.code, 1, "{done:?}");
         for part in parts {
@@ -200,11 +200,11 @@ fn a_skill_is_installed_shown_traced_rehearsed_and_taken_back() {
         }
     }
     drop(daemon);
-    home.write("greet.org", &GREET.replace("Good day.", "Hello."));
+    home.write("greet.org", GREET.replace("Good day.", "Hello."));
     assert_eq!(home.run(&["skill", "install", "--yes", &file]).code, 0);
     assert_eq!(home.run(&["skill", "install", "--yes", "--undo", "greet"]).code, 0);
     assert_eq!(home.run(&["skill", "source", "greet"]).stdout, GREET);
-    home.write("greet.org", &GREET.replace("| Good day. |", "| Bad day. |"));
+    home.write("greet.org", GREET.replace("| Good day. |", "| Bad day. |"));
     assert_eq!(home.run(&["skill", "install", "--yes", &file]).code, 65);
 }
 

@@ -15,12 +15,12 @@ const VECTORS: &str = include_str!("../../../../vectors/models/requests.jsonl");
 
 fn skill() -> Arc<Skill> {
     let shipped = ShippedSkill::find("chat-codec").expect("it comes with the program");
-    let source = SkillSource::read(shipped.text, "chat-codec.org").unwrap();
-    Arc::new(Skill::load(source, SkillLimits::default()).unwrap())
+    let source = SkillSource::read(shipped.text, "chat-codec.org").expect("it is a skill");
+    Arc::new(Skill::load(source, SkillLimits::default()).expect("it loads"))
 }
 
 fn encoded(skill: &Arc<Skill>, request: Form) -> Form {
-    match SkillRun::start(skill, &SkillCall::Encode { request }).unwrap().1 {
+    match SkillRun::start(skill, &SkillCall::Encode { request }).expect("it encodes").1 {
         RunProgress::Ends(value) => value,
         RunProgress::Asks(request) => panic!("a provider asks nobody: {request:?}"),
     }
