@@ -156,6 +156,7 @@ fn commands<'c>(
         vec!["model", "test", EVIL],
         vec!["model", "use", EVIL],
         vec!["model", "remove", EVIL],
+        vec!["prompt", "preview", EVIL],
         vec!["skill", "list"],
         vec!["skill", "check", skill],
         vec!["skill", "enable", EVIL],
