@@ -36,6 +36,16 @@ impl Machine {
         }
         let (left, right) = (self.real(number)?, self.real(divisor)?);
         if right.is_zero() {
+            // A number too large for a float is that error, not this one.
+            match (&left, &right) {
+                (RealNumber::Double(_), _) | (_, RealNumber::Double(_)) => {
+                    self.as_double(&left)?;
+                }
+                (_, RealNumber::Single(_)) => {
+                    self.as_single(&left)?;
+                }
+                _ => {}
+            }
             return Err(self.zero_divisor((&left, &right), number, divisor));
         }
         if divisor != Word::fixnum(1) && !(left.is_rational() && right.is_rational()) {
