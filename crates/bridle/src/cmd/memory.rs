@@ -102,6 +102,9 @@ fn undo_session(
     match (files, memory) {
         // Nothing of it is in the memory, or there is none.
         (Some(exit), Err(error)) if !matches!(error, MemoryError::Conflicts(_)) => Ok(exit),
+        (None, Err(MemoryError::Past(StoreError::Missing { .. }))) => {
+            taking_back::nothing(how.json)
+        }
         _ => {
             let request = SystemRequest::Rollback { session: session.to_owned(), turn };
             taking_back::run(how, planned, &request)

@@ -42,8 +42,7 @@ pub(super) fn run(
     let changes = planned(&preview).map_err(|error| failure(&error))?;
     let plan = TakeBackPlan::of(&preview, &changes).map_err(|error| failure(&error))?;
     if changes.is_empty() {
-        let nothing = "nothing to undo: no file would change\n".to_owned();
-        return print(&if json { plan.to_json("unchanged") } else { nothing });
+        return nothing(json);
     }
     if dry_run && json {
         return print(&plan.to_json("would-change"));
@@ -59,7 +58,14 @@ pub(super) fn run(
     print(&if json { plan.to_json("done") } else { changed(&payload) })
 }
 
+/// Says that an undo would change nothing.
+pub(super) fn nothing(json: bool) -> Result<BridleExit, CommandFailure> {
+    let said = "nothing to undo: no file would change\n".to_owned();
+    print(&if json { TakeBackPlan::default().to_json("unchanged") } else { said })
+}
+
 /// Changes that an undo would make, and lines that it would lose.
+#[derive(Default)]
 struct TakeBackPlan {
     files: Vec<String>,
     diff: Vec<u8>,
@@ -71,8 +77,7 @@ struct TakeBackPlan {
 
 impl TakeBackPlan {
     fn of(preview: &MemoryPreview, changes: &[FileChange]) -> Result<TakeBackPlan, MemoryError> {
-        let mut plan =
-            TakeBackPlan { files: Vec::new(), diff: Vec::new(), lost: 0, lost_by_user: Vec::new() };
+        let mut plan = TakeBackPlan::default();
         for change in changes {
             let path = change.path.as_str();
             let now = preview.read(&change.path)?.map(|seen| seen.bytes);
