@@ -79,7 +79,8 @@ fn every_condition_is_asked_alone_and_together() {
         &["Ladder", "Fence"],
     );
     // Words of a heading without a keyword, and of one that has it.
-    rig.check(&MemexQuery { todo: vec!["TODO".into()], ..words("fox") }, &[]);
+    rig.check(&MemexQuery { todo: vec!["TODO".into()], ..words("slow") }, &[]);
+    rig.check(&MemexQuery { todo: vec!["TODO".into()], ..words("fox") }, &["Roof"]);
     rig.check(&MemexQuery { todo: vec!["TODO".into()], ..words("roof") }, &["Roof"]);
     rig.check(&MemexQuery { done: Some(false), ..MemexQuery::default() }, &["Roof", "Ladder"]);
     rig.check(&MemexQuery { done: Some(true), ..tags(&["house"]) }, &["Fence"]);
