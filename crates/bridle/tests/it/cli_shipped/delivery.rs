@@ -190,15 +190,14 @@ struct MailServer {
 
 /// Program of the server: each message that it answers with `250` is a line of the file.
 const MAIL_SERVER: &str = r#"
-import asyncio, sys
+import asyncio, email, sys
 from aiosmtpd.smtp import SMTP
 
 class Handler:
     async def handle_DATA(self, server, session, envelope):
-        text = envelope.content.decode()
-        said = [line for line in text.splitlines() if line.startswith("Hello ")]
+        body = email.message_from_bytes(envelope.content).get_payload(decode=True)
         with open(sys.argv[1], "a") as file:
-            file.write(said[0] + "\n")
+            file.write(body.decode().strip() + "\n")
         return "250 taken"
 
 async def main():
