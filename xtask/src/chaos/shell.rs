@@ -355,7 +355,8 @@ impl ChaosShell {
         if kind("RESPONSE") && says("status", "error") {
             return self.refused(message, payload, visit);
         }
-        if kind("STATUS") || says("action", "delta") {
+        // What a thought has shown is taken back where the thought was lost.
+        if kind("STATUS") || says("action", "delta") || says("action", "voided") {
             return Ok(());
         }
         Err("not expected".to_owned())
