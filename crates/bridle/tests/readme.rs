@@ -34,7 +34,7 @@ const PROOFS: &[(&str, Proof)] = &[
     ("bridle doctor", Proof::Says("handshake and health in")),
     ("bridle backup bridle-backup", Proof::Says("hash chain intact")),
     ("bridle restore --verify bridle-backup", Proof::Says("whole: ")),
-    ("bridle ask --plist help", Proof::Says("(:done (:outcomes #(\"completed\")")),
+    ("bridle ask --plist help", Proof::Says("(:display (:directive 0 :text \"I deploy things.")),
     ("bridle chat", Proof::Typed("\u{4}", "idle")),
     ("bridle setup --memex ~/org --policy built-in --yes", Proof::Says("CHECK")),
     ("bridle secret list", Proof::Says("openai")),
